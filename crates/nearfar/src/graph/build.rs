@@ -1,0 +1,292 @@
+//! From a list of edges to compressed rows, on all threads.
+//!
+//! Each edge is written into the rows of both of its ends, at a place taken from that row's
+//! atomic counter. Which thread comes first is left to chance, but every row is sorted
+//! afterwards, by neighbour and then by the edge's place in the list, so the result is not.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use super::{Graph, Names, Node};
+use crate::error::{Error, Result};
+
+/// Edges as they were read: ends, weights if there are any, and the names of all nodes.
+#[derive(Clone, Debug)]
+pub struct EdgeList {
+    /// The two ends of each edge, as rows.
+    pub pairs: Vec<(Node, Node)>,
+    /// One weight for each edge, or none at all.
+    pub weights: Option<Vec<f32>>,
+    /// The ids of all nodes, isolated ones too.
+    pub names: Names,
+}
+
+/// How many edges of a list are not in the graph, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Edges from a node to itself.
+    pub self_loops: usize,
+    /// Edges that were there already, in this or the other direction. The first one counts, with
+    /// its weight.
+    pub repeats: usize,
+    /// Edges of weight zero, which is to say none.
+    pub zero_weights: usize,
+}
+
+impl EdgeList {
+    /// Builds the graph. Fails if an end is not a row, or a weight is not a finite number ≥ 0.
+    pub fn build(self) -> Result<(Graph, Dropped)> {
+        let n = self.names.len();
+        let Self { mut pairs, mut weights, names } = self;
+        if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
+            return Err(Error::Graph("more than 4 294 967 294 nodes or edges".to_owned()));
+        }
+        if let Some(&(a, b)) = pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
+            return Err(Error::Graph(format!("edge {a}–{b} in a graph of {n} nodes")));
+        }
+        let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
+        let offsets = offsets(n, &pairs);
+        let (mut targets, mut row_weights) = match &weights {
+            None => (scatter_targets(&offsets, &pairs), None),
+            Some(weights) => {
+                let (targets, weights) = scatter_weighted(&offsets, &pairs, weights);
+                (targets, Some(weights))
+            }
+        };
+        drop((pairs, weights));
+        let before = targets.len();
+        let offsets = close_gaps(&offsets, &mut targets, row_weights.as_mut());
+        let repeats = (before - targets.len()) / 2;
+        let graph = Graph { offsets, targets, weights: row_weights, names };
+        Ok((graph, Dropped { repeats, ..dropped }))
+    }
+}
+
+/// Marks a place in a row that held a repeat.
+const REPEAT: Node = Node::MAX;
+
+fn drop_loops_and_zeros(
+    pairs: &mut Vec<(Node, Node)>,
+    weights: Option<&mut Vec<f32>>,
+) -> Result<Dropped> {
+    let mut dropped = Dropped::default();
+    let Some(weights) = weights else {
+        let before = pairs.len();
+        pairs.retain(|(a, b)| a != b);
+        dropped.self_loops = before - pairs.len();
+        return Ok(dropped);
+    };
+    if weights.len() != pairs.len() {
+        let message = format!("{} weights for {} edges", weights.len(), pairs.len());
+        return Err(Error::Graph(message));
+    }
+    let mut kept = 0;
+    for at in 0..pairs.len() {
+        let ((a, b), weight) = (pairs[at], weights[at]);
+        if !(weight.is_finite() && weight >= 0.0) {
+            let message =
+                format!("edge {} has weight {weight}; weights are finite and ≥ 0", at + 1);
+            return Err(Error::Graph(message));
+        }
+        if a == b {
+            dropped.self_loops += 1;
+        } else if weight == 0.0 {
+            dropped.zero_weights += 1;
+        } else {
+            pairs[kept] = (a, b);
+            weights[kept] = weight;
+            kept += 1;
+        }
+    }
+    pairs.truncate(kept);
+    weights.truncate(kept);
+    Ok(dropped)
+}
+
+fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {
+    let degrees: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
+    pairs.par_iter().for_each(|&(a, b)| {
+        degrees[a as usize].fetch_add(1, Relaxed);
+        degrees[b as usize].fetch_add(1, Relaxed);
+    });
+    let mut offsets = Vec::with_capacity(n + 1);
+    let mut total = 0;
+    offsets.push(0);
+    for degree in degrees {
+        total += degree.into_inner() as usize;
+        offsets.push(total);
+    }
+    offsets
+}
+
+/// The next free place of each row, counted from the row's start.
+fn cursors(offsets: &[usize]) -> Vec<AtomicU32> {
+    (1..offsets.len()).map(|_| AtomicU32::new(0)).collect()
+}
+
+fn scatter_targets(offsets: &[usize], pairs: &[(Node, Node)]) -> Vec<Node> {
+    let cursors = cursors(offsets);
+    let places: Vec<AtomicU32> = (0..2 * pairs.len()).map(|_| AtomicU32::new(0)).collect();
+    let put = |from: Node, to: Node| {
+        let from = from as usize;
+        let at = offsets[from] + cursors[from].fetch_add(1, Relaxed) as usize;
+        places[at].store(to, Relaxed);
+    };
+    pairs.par_iter().for_each(|&(a, b)| {
+        put(a, b);
+        put(b, a);
+    });
+    let mut targets: Vec<Node> = places.into_iter().map(AtomicU32::into_inner).collect();
+    for_each_row(offsets, &mut targets, |row| {
+        row.sort_unstable();
+        mark_repeats(row);
+    });
+    targets
+}
+
+fn scatter_weighted(
+    offsets: &[usize],
+    pairs: &[(Node, Node)],
+    weights: &[f32],
+) -> (Vec<Node>, Vec<f32>) {
+    let cursors = cursors(offsets);
+    let places: Vec<AtomicU64> = (0..2 * pairs.len()).map(|_| AtomicU64::new(0)).collect();
+    // The neighbour in the high half and the edge's place in the list in the low one: sorting
+    // brings repeats together, the first of them first.
+    let put = |from: Node, to: Node, edge: usize| {
+        let from = from as usize;
+        let at = offsets[from] + cursors[from].fetch_add(1, Relaxed) as usize;
+        places[at].store(u64::from(to) << 32 | edge as u64, Relaxed);
+    };
+    pairs.par_iter().enumerate().for_each(|(edge, &(a, b))| {
+        put(a, b, edge);
+        put(b, a, edge);
+    });
+    let mut arcs: Vec<u64> = places.into_iter().map(AtomicU64::into_inner).collect();
+    for_each_row(offsets, &mut arcs, <[u64]>::sort_unstable);
+    let mut targets: Vec<Node> = arcs.par_iter().map(|arc| (arc >> 32) as Node).collect();
+    let row_weights = arcs.par_iter().map(|&arc| weights[arc as u32 as usize]).collect();
+    for_each_row(offsets, &mut targets, mark_repeats);
+    (targets, row_weights)
+}
+
+fn mark_repeats(row: &mut [Node]) {
+    let mut last = REPEAT;
+    for target in row {
+        if *target == last {
+            *target = REPEAT;
+        } else {
+            last = *target;
+        }
+    }
+}
+
+/// Calls `work` on every row, on all threads, a thousand rows at a time.
+fn for_each_row<T: Send>(offsets: &[usize], mut rest: &mut [T], work: impl Fn(&mut [T]) + Sync) {
+    let n = offsets.len() - 1;
+    let mut runs = Vec::new();
+    for start in (0..n).step_by(1000) {
+        let bounds = &offsets[start..=(start + 1000).min(n)];
+        let (run, tail) = rest.split_at_mut(bounds[bounds.len() - 1] - bounds[0]);
+        runs.push((bounds, run));
+        rest = tail;
+    }
+    runs.into_par_iter().for_each(|(bounds, mut run)| {
+        for row in bounds.windows(2) {
+            let (row, tail) = run.split_at_mut(row[1] - row[0]);
+            work(row);
+            run = tail;
+        }
+    });
+}
+
+/// Moves the rows together over the places of dropped repeats; returns the new offsets.
+fn close_gaps(
+    offsets: &[usize],
+    targets: &mut Vec<Node>,
+    mut weights: Option<&mut Vec<f32>>,
+) -> Vec<usize> {
+    let mut kept = 0;
+    let mut new_offsets = Vec::with_capacity(offsets.len());
+    new_offsets.push(0);
+    for bounds in offsets.windows(2) {
+        for at in bounds[0]..bounds[1] {
+            if targets[at] != REPEAT {
+                targets[kept] = targets[at];
+                if let Some(weights) = &mut weights {
+                    weights[kept] = weights[at];
+                }
+                kept += 1;
+            }
+        }
+        new_offsets.push(kept);
+    }
+    targets.truncate(kept);
+    if let Some(weights) = weights {
+        weights.truncate(kept);
+    }
+    new_offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn list(n: usize, pairs: &[(Node, Node)], weights: Option<Vec<f32>>) -> EdgeList {
+        EdgeList { pairs: pairs.to_vec(), weights, names: Names::Range { start: 0, len: n } }
+    }
+
+    #[test]
+    fn loops_repeats_and_zeros_are_dropped_and_counted() {
+        let pairs = [(0, 1), (1, 0), (2, 2), (1, 2), (0, 1), (0, 2)];
+        let weights = vec![3.0, 4.0, 1.0, 5.0, 6.0, 0.0];
+        let (graph, dropped) = list(4, &pairs, Some(weights)).build().unwrap();
+        assert_eq!(dropped, Dropped { self_loops: 1, repeats: 2, zero_weights: 1 });
+        assert_eq!(graph.nodes(), 4);
+        assert_eq!(graph.edges(), 2);
+        assert_eq!(graph.neighbours(1), [0, 2]);
+        assert_eq!(graph.weights(1), Some(&[3.0, 5.0][..]), "the first weight counts");
+        assert_eq!(graph.degree(3), 0);
+    }
+
+    #[test]
+    fn bad_weights_and_ends_are_refused() {
+        for weight in [f32::NAN, f32::INFINITY, -1.0] {
+            assert!(list(2, &[(0, 1)], Some(vec![weight])).build().is_err(), "{weight}");
+        }
+        assert!(list(2, &[(0, 2)], None).build().is_err());
+        assert!(list(2, &[(0, 1)], Some(vec![])).build().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn rows_agree_with_a_map_of_edges(
+            edges in prop::collection::vec((0_u32..30, 0_u32..30, 1_u8..5), 0..200),
+        ) {
+            let pairs: Vec<_> = edges.iter().map(|&(a, b, _)| (a, b)).collect();
+            let weights: Vec<f32> = edges.iter().map(|&(_, _, w)| f32::from(w)).collect();
+            let mut oracle = BTreeMap::new();
+            for (&(a, b), &w) in pairs.iter().zip(&weights) {
+                if a != b {
+                    oracle.entry((a.min(b), a.max(b))).or_insert(w);
+                }
+            }
+            let (plain, _) = list(30, &pairs, None).build().unwrap();
+            let (weighted, _) = list(30, &pairs, Some(weights)).build().unwrap();
+            prop_assert_eq!(&plain.targets, &weighted.targets);
+            prop_assert_eq!(&plain.offsets, &weighted.offsets);
+            prop_assert_eq!(plain.edges(), oracle.len());
+            for ((a, b), w) in oracle {
+                for (from, to) in [(a, b), (b, a)] {
+                    let at = weighted.neighbours(from).binary_search(&to).unwrap();
+                    prop_assert_eq!(weighted.weights(from).unwrap()[at], w);
+                }
+            }
+        }
+    }
+}

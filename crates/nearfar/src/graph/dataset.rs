@@ -1,0 +1,250 @@
+//! A graph with what is known about its nodes: labels and splits. Folders of them on disk.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::read::{self, TextLines};
+use super::{Dropped, Graph, Node, Words};
+use crate::error::{Error, Result};
+
+/// A graph, and its labels and splits if there are any.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// The graph.
+    pub graph: Graph,
+    /// The labels of its nodes.
+    pub labels: Option<Labels>,
+    /// Which nodes are for training, validation and testing.
+    pub splits: Option<Splits>,
+    /// What reading left out.
+    pub dropped: Dropped,
+    /// What a reader should be told about how the input was understood.
+    pub notes: Vec<String>,
+}
+
+/// The labels of nodes: none, one or several for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// The different labels, in order: by number if all are numbers, else by text.
+    pub names: Vec<String>,
+    /// For each row, its labels as indices into `names`.
+    pub of: Vec<Vec<u32>>,
+}
+
+/// A node's part in an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// The classifier learns from it.
+    Train,
+    /// Choices are made on it.
+    Val,
+    /// It is scored, once.
+    Test,
+}
+
+/// The part of each node, by row; some may have none.
+pub type Splits = Vec<Option<Split>>;
+
+impl Dataset {
+    /// A dataset that is only a graph.
+    pub fn of(graph: Graph) -> Self {
+        Self { graph, labels: None, splits: None, dropped: Dropped::default(), notes: vec![] }
+    }
+
+    /// Reads a folder: `edges.tsv`, and `nodes.tsv`, `labels.tsv`, `splits.tsv` where they
+    /// exist; each may end in `.gz` or `.zst`.
+    pub(crate) fn read_folder(folder: &Path, nodes: Option<&Path>) -> Result<Self> {
+        let edges = find(folder, "edges.tsv").ok_or_else(|| {
+            Error::file(folder, "a dataset folder holds edges.tsv (or .gz, .zst); it is not there")
+        })?;
+        let own_nodes = find(folder, "nodes.tsv");
+        let mut dataset = read::edge_file(&edges, nodes.or(own_nodes.as_deref()))?;
+        if let Some(path) = find(folder, "labels.tsv") {
+            dataset.labels = Some(Labels::read(&path, &dataset.graph)?);
+        }
+        if let Some(path) = find(folder, "splits.tsv") {
+            dataset.splits = Some(read_splits(&path, &dataset.graph)?);
+        }
+        Ok(dataset)
+    }
+
+    /// Writes the folder that [`read`](super::read()) reads. Each file is written whole or not at
+    /// all.
+    pub fn write_folder(&self, folder: &Path) -> Result<()> {
+        let names = self.graph.names();
+        let rows = || 0..self.graph.nodes() as Node;
+        let mut nodes = String::new();
+        let mut edges = String::new();
+        for row in rows() {
+            let name = names.get(row);
+            // Writing to a String cannot fail.
+            let _ = writeln!(nodes, "{name}");
+            let weights = self.graph.weights(row);
+            for (at, &to) in self.graph.neighbours(row).iter().enumerate() {
+                if row < to {
+                    let _ = write!(edges, "{name}\t{}", names.get(to));
+                    if let Some(weights) = weights {
+                        let _ = write!(edges, "\t{}", weights[at]);
+                    }
+                    edges.push('\n');
+                }
+            }
+        }
+        std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, &e))?;
+        write_whole(&folder.join("edges.tsv"), &edges)?;
+        write_whole(&folder.join("nodes.tsv"), &nodes)?;
+        if let Some(labels) = &self.labels {
+            let mut text = String::new();
+            for row in rows() {
+                let of: Vec<&str> = labels.of[row as usize]
+                    .iter()
+                    .map(|&l| labels.names[l as usize].as_str())
+                    .collect();
+                let _ = writeln!(text, "{}\t{}", names.get(row), of.join(","));
+            }
+            write_whole(&folder.join("labels.tsv"), &text)?;
+        }
+        if let Some(splits) = &self.splits {
+            let mut text = String::new();
+            for row in rows() {
+                if let Some(split) = splits[row as usize] {
+                    let _ = writeln!(text, "{}\t{}", names.get(row), split.name());
+                }
+            }
+            write_whole(&folder.join("splits.tsv"), &text)?;
+        }
+        Ok(())
+    }
+
+    /// The same with only the largest component, whose nodes keep their ids.
+    #[must_use]
+    pub fn largest_component(self) -> Self {
+        let components = super::Components::new(&self.graph);
+        if components.len() <= 1 {
+            return self;
+        }
+        let rows = components.members(components.largest());
+        Self {
+            graph: self.graph.induced(&rows),
+            labels: self.labels.map(|labels| Labels {
+                of: rows.iter().map(|&row| labels.of[row as usize].clone()).collect(),
+                names: labels.names,
+            }),
+            splits: self
+                .splits
+                .map(|splits| rows.iter().map(|&row| splits[row as usize]).collect()),
+            ..self
+        }
+    }
+}
+
+impl Labels {
+    /// Reads `node<TAB>label`, several labels separated by commas.
+    pub fn read(path: &Path, graph: &Graph) -> Result<Self> {
+        let mut words = Words::default();
+        let mut of = vec![Vec::new(); graph.nodes()];
+        for_each_node_line(path, graph, |row, rest| {
+            let labels = rest.split(',').map(str::trim).filter(|label| !label.is_empty());
+            of[row as usize].extend(labels.map(|label| words.insert(label)));
+            Ok(())
+        })?;
+        let mut order: Vec<u32> = (0..words.len() as u32).collect();
+        let numbers: Option<Vec<i64>> = order.iter().map(|&l| words.get(l).parse().ok()).collect();
+        match numbers {
+            Some(numbers) => order.sort_by_key(|&l| numbers[l as usize]),
+            None => order.sort_by_key(|&l| words.get(l)),
+        }
+        let mut rank = vec![0; order.len()];
+        for (at, &label) in order.iter().enumerate() {
+            rank[label as usize] = at as u32;
+        }
+        for labels in &mut of {
+            for label in labels.iter_mut() {
+                *label = rank[*label as usize];
+            }
+            labels.sort_unstable();
+            labels.dedup();
+        }
+        Ok(Self { names: order.iter().map(|&l| words.get(l).to_owned()).collect(), of })
+    }
+
+    /// The number of classes: of different labels that some node has.
+    pub fn classes(&self) -> usize {
+        let mut used = vec![false; self.names.len()];
+        for &label in self.of.iter().flatten() {
+            used[label as usize] = true;
+        }
+        used.into_iter().filter(|&used| used).count()
+    }
+}
+
+impl Split {
+    /// As it is written in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Val => "val",
+            Self::Test => "test",
+        }
+    }
+}
+
+fn read_splits(path: &Path, graph: &Graph) -> Result<Splits> {
+    let mut splits = vec![None; graph.nodes()];
+    for_each_node_line(path, graph, |row, rest| {
+        splits[row as usize] = Some(match rest {
+            "train" => Split::Train,
+            "val" => Split::Val,
+            "test" => Split::Test,
+            other => return Err(format!("'{other}' where train, val or test should be")),
+        });
+        Ok(())
+    })?;
+    Ok(splits)
+}
+
+/// Calls `each` with the row and the rest of every line `node<TAB>rest`.
+fn for_each_node_line(
+    path: &Path,
+    graph: &Graph,
+    mut each: impl FnMut(Node, &str) -> Result<(), String>,
+) -> Result<()> {
+    let text = TextLines::read(path)?;
+    for (number, line) in text.iter() {
+        let fail = |message: String| Error::line(path, number, message);
+        let (id, rest) =
+            line.split_once('\t').or_else(|| line.split_once(char::is_whitespace)).ok_or_else(
+                || fail("expected a node, a tab and a value, found one column".to_owned()),
+            )?;
+        let row = graph.names().find(id.trim()).ok_or_else(|| {
+            fail(format!(
+                "node '{id}' is not in the graph; remove the line, or add the node to nodes.tsv"
+            ))
+        })?;
+        each(row, rest.trim()).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// The file with this name, plain or compressed.
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    ["", ".gz", ".zst"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
+}
+
+/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let fail = |e: &std::io::Error| Error::write(path, e);
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|e| fail(&e))?;
+    file.write_all(text.as_bytes()).map_err(|e| fail(&e))?;
+    // Temporary files are private to their owner; results have the usual permissions.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let open = std::fs::Permissions::from_mode(0o644);
+        file.as_file().set_permissions(open).map_err(|e| fail(&e))?;
+    }
+    file.persist(path).map_err(|e| fail(&e.error))?;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Stage 1, load: from files and generators to one compact graph.
+
+mod build;
+mod builtin;
+mod components;
+mod dataset;
+mod names;
+pub mod read;
+mod stats;
+mod synth;
+
+pub use build::{Dropped, EdgeList};
+pub use components::Components;
+pub use dataset::{Dataset, Labels, Split, Splits};
+pub use names::{Names, Words};
+pub use read::{ReadOptions, read};
+pub use stats::GraphStats;
+pub use synth::{Join, Preset, SynthConfig, synth};
+
+/// A node, as the row that its vector will have. Four bytes: graphs of up to four billion nodes.
+pub type Node = u32;
+
+/// An undirected graph in compressed rows: the neighbours of node i are
+/// `targets[offsets[i]..offsets[i + 1]]`, in increasing order, without i itself and without
+/// repeats. Every edge stands in the rows of both of its ends.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    offsets: Vec<usize>,
+    targets: Vec<Node>,
+    weights: Option<Vec<f32>>,
+    names: Names,
+}
+
+impl Graph {
+    /// The number of nodes n.
+    pub fn nodes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The number of edges, each counted once.
+    pub fn edges(&self) -> usize {
+        self.targets.len() / 2
+    }
+
+    /// The number of directed edges: every edge counts in both directions.
+    pub fn arcs(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// The neighbours of a node, in increasing order.
+    #[inline]
+    pub fn neighbours(&self, node: Node) -> &[Node] {
+        &self.targets[self.offsets[node as usize]..self.offsets[node as usize + 1]]
+    }
+
+    /// The weights of the edges to [`neighbours`](Self::neighbours), if the graph has weights.
+    pub fn weights(&self, node: Node) -> Option<&[f32]> {
+        let row = self.offsets[node as usize]..self.offsets[node as usize + 1];
+        self.weights.as_ref().map(|weights| &weights[row])
+    }
+
+    /// Whether the graph has weights.
+    pub fn is_weighted(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// The number of neighbours of a node.
+    #[inline]
+    pub fn degree(&self, node: Node) -> usize {
+        self.offsets[node as usize + 1] - self.offsets[node as usize]
+    }
+
+    /// The first arc of a node, as an index into all arcs.
+    #[inline]
+    pub(crate) fn first_arc(&self, node: Node) -> usize {
+        self.offsets[node as usize]
+    }
+
+    /// Whether there is an edge between two nodes.
+    pub fn has_edge(&self, a: Node, b: Node) -> bool {
+        self.neighbours(a).binary_search(&b).is_ok()
+    }
+
+    /// The ids of the nodes.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The memory that the graph takes, names aside.
+    pub fn bytes(&self) -> u64 {
+        let weights = if self.is_weighted() { 4 } else { 0 };
+        (self.offsets.len() * 8 + self.targets.len() * (4 + weights)) as u64
+    }
+
+    /// The graph among some of the nodes, which keep their ids. `rows` must be increasing.
+    #[must_use]
+    pub fn induced(&self, rows: &[Node]) -> Self {
+        let mut new_row = vec![Node::MAX; self.nodes()];
+        for (new, &old) in rows.iter().enumerate() {
+            new_row[old as usize] = new as Node;
+        }
+        let mut offsets = Vec::with_capacity(rows.len() + 1);
+        offsets.push(0);
+        let mut targets = Vec::new();
+        let mut weights = self.is_weighted().then(Vec::new);
+        for &row in rows {
+            for (at, &target) in self.neighbours(row).iter().enumerate() {
+                let target = new_row[target as usize];
+                if target != Node::MAX {
+                    targets.push(target);
+                    if let (Some(new), Some(old)) = (&mut weights, self.weights(row)) {
+                        new.push(old[at]);
+                    }
+                }
+            }
+            offsets.push(targets.len());
+        }
+        Self { offsets, targets, weights, names: self.names.select(rows) }
+    }
+}

@@ -1,0 +1,193 @@
+//! Which row is which node.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use super::Node;
+
+/// The ids of a graph's nodes, by row. Ids are any text; the common case of consecutive integers
+/// takes no memory.
+#[derive(Clone, Debug)]
+pub enum Names {
+    /// Row r is called `start + r`.
+    Range {
+        /// The id of row 0: 0, or 1 in formats that count from one.
+        start: u32,
+        /// The number of rows.
+        len: usize,
+    },
+    /// Each row has a text of its own.
+    Words(Words),
+}
+
+impl Names {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Range { len, .. } => *len,
+            Self::Words(words) => words.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id of a row.
+    pub fn get(&self, node: Node) -> Cow<'_, str> {
+        match self {
+            Self::Range { start, .. } => (u64::from(*start) + u64::from(node)).to_string().into(),
+            Self::Words(words) => words.get(node).into(),
+        }
+    }
+
+    /// The row of an id.
+    pub fn find(&self, id: &str) -> Option<Node> {
+        match self {
+            Self::Range { start, len } => {
+                let row = integer(id.as_bytes())?.checked_sub(*start)?;
+                ((row as usize) < *len).then_some(row)
+            }
+            Self::Words(words) => words.find(id),
+        }
+    }
+
+    /// The names of some rows, in that order.
+    pub(crate) fn select(&self, rows: &[Node]) -> Self {
+        Self::Words(rows.iter().map(|&row| self.get(row)).collect())
+    }
+}
+
+/// Different texts, numbered in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    text: String,
+    ends: Vec<usize>,
+    rows: HashTable<Node>,
+}
+
+impl Words {
+    /// The number of texts.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The text with this number.
+    pub fn get(&self, row: Node) -> &str {
+        word(&self.text, &self.ends, row)
+    }
+
+    /// The number of a text.
+    pub fn find(&self, id: &str) -> Option<Node> {
+        self.rows.find(hash(id), |&row| self.get(row) == id).copied()
+    }
+
+    /// The number of a text, which is added if it is new.
+    pub fn insert(&mut self, id: &str) -> Node {
+        self.insert_hashed(hash(id), id)
+    }
+
+    /// [`insert`](Self::insert) for a caller that knows the [`hash`] already.
+    pub(crate) fn insert_hashed(&mut self, hashed: u64, id: &str) -> Node {
+        let Self { text, ends, rows } = self;
+        let entry = rows.entry(
+            hashed,
+            |&row| word(text, ends, row) == id,
+            |&row| hash(word(text, ends, row)),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(found) => *found.get(),
+            hashbrown::hash_table::Entry::Vacant(slot) => {
+                let row = ends.len() as Node;
+                slot.insert(row);
+                text.push_str(id);
+                ends.push(text.len());
+                row
+            }
+        }
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Words {
+    fn from_iter<I: IntoIterator<Item = S>>(ids: I) -> Self {
+        let mut words = Self::default();
+        for id in ids {
+            words.insert(id.as_ref());
+        }
+        words
+    }
+}
+
+fn word<'a>(text: &'a str, ends: &[usize], row: Node) -> &'a str {
+    let row = row as usize;
+    let start = if row == 0 { 0 } else { ends[row - 1] };
+    &text[start..ends[row]]
+}
+
+/// The hash that [`Words`] uses. It never shows in a result: rows follow the order of insertion.
+#[inline]
+pub(crate) fn hash(id: &str) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write(id.as_bytes());
+    hasher.finish()
+}
+
+/// The integer that this text writes in the one usual way: no sign, no leading zero.
+#[inline]
+pub(crate) fn integer(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 10 || (digits[0] == b'0' && digits.len() > 1) {
+        return None;
+    }
+    let mut value = 0_u64;
+    for &digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    // The largest u32 is left free: it marks "none" in places.
+    (value < u64::from(u32::MAX)).then_some(value as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_numbered_by_first_appearance() {
+        let words: Words = ["b", "a", "b", "", "é"].into_iter().collect();
+        assert_eq!(words.len(), 4);
+        assert_eq!((0..4).map(|row| words.get(row)).collect::<Vec<_>>(), ["b", "a", "", "é"]);
+        assert_eq!(words.find("é"), Some(3));
+        assert_eq!(words.find("c"), None);
+    }
+
+    #[test]
+    fn a_range_finds_its_ids_and_no_others() {
+        let names = Names::Range { start: 1, len: 3 };
+        assert_eq!(names.get(0), "1");
+        assert_eq!(names.find("3"), Some(2));
+        for absent in ["0", "4", "01", "+1", "", "x", "99999999999"] {
+            assert_eq!(names.find(absent), None, "{absent}");
+        }
+    }
+
+    #[test]
+    fn only_canonical_integers_count() {
+        assert_eq!(integer(b"0"), Some(0));
+        assert_eq!(integer(b"4294967294"), Some(4_294_967_294));
+        for text in ["4294967295", "00", "07", "-1", "1.0", "", " 1", "12345678901"] {
+            assert_eq!(integer(text.as_bytes()), None, "{text}");
+        }
+    }
+}

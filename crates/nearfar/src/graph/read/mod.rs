@@ -1,0 +1,129 @@
+//! Reading graphs: the format is recognised by the file, nothing has to be said.
+
+mod ids;
+mod text;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::builtin::builtin;
+use super::{Dataset, EdgeList};
+use crate::error::{Error, Result};
+
+/// How to read a graph.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct ReadOptions {
+    /// Keep only the largest connected component
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub largest_component: bool,
+    /// A file that lists every node, one a line, so that isolated ones are kept
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub nodes: Option<PathBuf>,
+}
+
+/// Reads a graph: a file in any supported format, a dataset folder, or `builtin:NAME`.
+///
+/// ```
+/// use nearfar::graph::{ReadOptions, read};
+/// let karate = read("builtin:karate", &ReadOptions::default())?;
+/// assert_eq!((karate.graph.nodes(), karate.graph.edges()), (34, 78));
+/// # Ok::<(), nearfar::Error>(())
+/// ```
+pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
+    let nodes = options.nodes.as_deref();
+    let path = Path::new(source);
+    let dataset = if let Some(name) = source.strip_prefix("builtin:") {
+        builtin(name)?
+    } else if path.is_dir() {
+        Dataset::read_folder(path, nodes)?
+    } else {
+        edge_file(path, nodes)?
+    };
+    if dataset.graph.nodes() < 2 {
+        let message = "a graph of one node: there is nothing to be near to or far from";
+        return Err(Error::file(path, message));
+    }
+    Ok(if options.largest_component { dataset.largest_component() } else { dataset })
+}
+
+/// Reads one file of edges.
+pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
+    let (list, notes) = text::read(path, nodes)?;
+    let (graph, dropped) = build(path, list)?;
+    Ok(Dataset { dropped, notes, ..Dataset::of(graph) })
+}
+
+fn build(path: &Path, list: EdgeList) -> Result<(super::Graph, super::Dropped)> {
+    list.build().map_err(|error| match error {
+        Error::Graph(message) => Error::file(path, message),
+        other => other,
+    })
+}
+
+/// Opens a file, unpacking gzip and zstd, which are recognised by their first bytes.
+pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let fail = |e: std::io::Error| Error::read(path, &e);
+    if path.is_dir() {
+        return Err(Error::file(path, "a folder where a file should be"));
+    }
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(fail)?);
+    let magic = file.fill_buf().map_err(fail)?;
+    Ok(if magic.starts_with(&[0x1f, 0x8b]) {
+        Box::new(flate2::bufread::MultiGzDecoder::new(file))
+    } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        Box::new(zstd::Decoder::with_buffer(file).map_err(fail)?)
+    } else {
+        Box::new(file)
+    })
+}
+
+/// What a failed read says: a stream that ends too early was cut off on its way here.
+pub(super) fn read_error(path: &Path, source: &std::io::Error) -> Error {
+    if source.kind() == std::io::ErrorKind::UnexpectedEof {
+        let reason = "the file ends in the middle: it is cut off; fetch or pack it again";
+        return Error::Read { path: path.to_owned(), reason: reason.to_owned() };
+    }
+    Error::read(path, source)
+}
+
+/// All bytes of a file, unpacked.
+fn read_all(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, &e))?;
+    Ok(bytes)
+}
+
+/// A small text file, line by line, without empty lines and comments.
+pub(super) struct TextLines(String);
+
+impl TextLines {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let bytes = read_all(path)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Error::file(path, "this is not UTF-8 text; save it as UTF-8"))?;
+        Ok(Self(text))
+    }
+
+    /// Lines with their numbers, counted from 1.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
+        let text = self.0.strip_prefix('\u{feff}').unwrap_or(&self.0);
+        (1..)
+            .zip(text.lines())
+            .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with(['#', '%']))
+    }
+}
+
+/// The ids in the first column of a file of nodes.
+fn node_ids(path: &Path) -> Result<Vec<String>> {
+    let ids: Vec<String> = TextLines::read(path)?
+        .iter()
+        .map(|(_, line)| line.split('\t').next().unwrap_or(line).trim().to_owned())
+        .collect();
+    if ids.is_empty() {
+        return Err(Error::file(path, "no node in it; give one id a line, or leave it out"));
+    }
+    Ok(ids)
+}

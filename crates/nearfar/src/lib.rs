@@ -1,0 +1,7 @@
+//! Node embeddings that keep near nodes near and far nodes far.
+
+pub mod error;
+pub mod graph;
+pub mod rng;
+
+pub use error::{Error, Result};
