@@ -70,12 +70,6 @@ impl Graph {
         self.offsets[node as usize + 1] - self.offsets[node as usize]
     }
 
-    /// The first arc of a node, as an index into all arcs.
-    #[inline]
-    pub(crate) fn first_arc(&self, node: Node) -> usize {
-        self.offsets[node as usize]
-    }
-
     /// Whether there is an edge between two nodes.
     pub fn has_edge(&self, a: Node, b: Node) -> bool {
         self.neighbours(a).binary_search(&b).is_ok()

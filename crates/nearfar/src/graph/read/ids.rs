@@ -85,6 +85,7 @@ impl Ids {
     }
 
     fn integer_rows(&mut self) -> Names {
+        const NONE: u32 = u32::MAX;
         let largest = |(a, b): &(u32, u32)| *a.max(b);
         let largest = self.pairs.iter().map(largest).chain(self.nodes.iter().copied()).max();
         let Some(largest) = largest.map(|id| id as usize) else {
@@ -95,7 +96,6 @@ impl Ids {
             // A table of all integers up to the largest would be mostly empty.
             return Names::Words(std::mem::take(self.words()));
         }
-        const NONE: u32 = u32::MAX;
         let mut row_of = vec![NONE; largest + 1];
         let mut order = Vec::new();
         let ends = self.pairs.iter().flat_map(|&(a, b)| [a, b]);

@@ -1,0 +1,93 @@
+//! The largest finite distance of a graph, by few searches.
+//!
+//! # Derivation
+//!
+//! A search from v gives its eccentricity e(v), and bounds that of every other node w of the
+//! component: max(e(v) − d(v,w), d(v,w)) ≤ e(w) ≤ e(v) + d(v,w). A node whose upper bound is not
+//! above the largest eccentricity found so far can be left out. Searching in turn from the node
+//! with the largest upper and the smallest lower bound, real graphs need a few dozen searches
+//! (Takes and Kosters, *Computing the eccentricity distribution of large graphs*, 2013). Regular
+//! ones such as a ring need as many as they have nodes: hence the limit.
+
+use super::levels::Levels;
+use crate::graph::{Components, Graph, Node};
+
+/// What is known of the diameter after some searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Diameter {
+    /// Two nodes are this far apart.
+    pub at_least: u32,
+    /// No two nodes are farther apart than this.
+    pub at_most: u32,
+}
+
+impl Diameter {
+    /// Whether it is known.
+    pub fn is_exact(self) -> bool {
+        self.at_least == self.at_most
+    }
+
+    /// The largest finite distance, by at most `searches` searches.
+    pub fn new(graph: &Graph, components: &Components, searches: usize) -> Self {
+        let mut left = searches;
+        let mut found = Self { at_least: 0, at_most: 0 };
+        let mut members: Vec<Vec<Node>> = vec![Vec::new(); components.len()];
+        for node in 0..graph.nodes() as Node {
+            members[components.of(node)].push(node);
+        }
+        // Large components first: a component of k nodes has a diameter below k, so most small
+        // ones need no search at all.
+        members.sort_by_key(|nodes| std::cmp::Reverse(nodes.len()));
+        let mut levels = Levels::default();
+        for nodes in members {
+            if nodes.len() <= found.at_least as usize + 1 {
+                break;
+            }
+            let one = Self::of_component(graph, nodes, found.at_least, &mut levels, &mut left);
+            found.at_least = found.at_least.max(one.at_least);
+            found.at_most = found.at_most.max(one.at_most);
+        }
+        Self { at_most: found.at_most.max(found.at_least), ..found }
+    }
+
+    fn of_component(
+        graph: &Graph,
+        mut open: Vec<Node>,
+        at_least: u32,
+        levels: &mut Levels,
+        left: &mut usize,
+    ) -> Self {
+        let mut found = Self { at_least, at_most: open.len() as u32 - 1 };
+        let mut lower = vec![0; graph.nodes()];
+        let mut upper = vec![found.at_most; graph.nodes()];
+        let mut from_upper = false;
+        while !open.is_empty() && *left > 0 {
+            *left -= 1;
+            // Ties go to the node with most neighbours: it is likely to be in the middle.
+            let degree = |node: Node| graph.degree(node);
+            let chosen = if from_upper {
+                open.iter().copied().max_by_key(|&v| (upper[v as usize], degree(v)))
+            } else {
+                open.iter()
+                    .copied()
+                    .min_by_key(|&v| (lower[v as usize], std::cmp::Reverse(degree(v))))
+            };
+            from_upper = !from_upper;
+            let Some(chosen) = chosen else { break };
+            levels.search(graph, &[chosen]);
+            let eccentricity = levels.eccentricity();
+            found.at_least = found.at_least.max(eccentricity);
+            for hops in 0..levels.len() {
+                for &node in levels.level(hops) {
+                    let (hops, node) = (hops as u32, node as usize);
+                    lower[node] = lower[node].max(hops).max(eccentricity - hops);
+                    upper[node] = upper[node].min(eccentricity + hops);
+                }
+            }
+            open.retain(|&node| node != chosen && upper[node as usize] > found.at_least);
+            let largest = open.iter().map(|&node| upper[node as usize]).max();
+            found.at_most = largest.unwrap_or(0).max(found.at_least);
+        }
+        found
+    }
+}

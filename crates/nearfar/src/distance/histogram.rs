@@ -1,0 +1,88 @@
+//! How many pairs of nodes are how far apart.
+
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+
+use super::bfs::{LANES, Sweep};
+use crate::graph::{Graph, Node};
+use crate::rng::{Purpose, Rng};
+
+/// Pairs by distance. Pairs are ordered: (i, j) and (j, i) count as two, (i, i) not at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DistanceHistogram {
+    /// `pairs[d]` ordered pairs are d hops apart; `pairs[0]` is 0. Of sampled sources, scaled up
+    /// to all.
+    pub pairs: Vec<u64>,
+    /// Ordered pairs without a path.
+    pub unreachable: u64,
+    /// How many nodes were searched from; all of them if the histogram is exact.
+    pub sources: usize,
+}
+
+impl DistanceHistogram {
+    /// Searches from every node.
+    pub fn exact(graph: &Graph) -> Self {
+        let sources: Vec<Node> = (0..graph.nodes() as Node).collect();
+        Self::from_sources(graph, &sources)
+    }
+
+    /// Searches from `count` random nodes.
+    pub fn sampled(graph: &Graph, count: usize, seed: u64) -> Self {
+        let mut nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+        Rng::new(seed, Purpose::Source, 0, 0).shuffle(&mut nodes);
+        nodes.truncate(count);
+        Self::from_sources(graph, &nodes)
+    }
+
+    fn from_sources(graph: &Graph, sources: &[Node]) -> Self {
+        let count = |sweep: &mut Sweep<'_>, sources: &[Node]| {
+            let mut pairs = vec![0_u64];
+            // Stopping is not asked for.
+            let _ = sweep.run(sources, |hops, _, lanes| {
+                if hops as usize == pairs.len() {
+                    pairs.push(0);
+                }
+                if hops > 0 {
+                    pairs[hops as usize] += lanes.count();
+                }
+                ControlFlow::Continue(())
+            });
+            pairs
+        };
+        let mut pairs = sources
+            .par_chunks(LANES)
+            .map_init(|| Sweep::new(graph), |sweep, sources| count(sweep, sources))
+            .reduce(|| vec![0], add);
+        let n = graph.nodes();
+        let all = (sources.len() * n.saturating_sub(1)) as u64;
+        let mut unreachable = all - pairs.iter().sum::<u64>();
+        if sources.len() < n {
+            let scale = n as f64 / sources.len() as f64;
+            let up = |count: u64| (count as f64 * scale).round() as u64;
+            pairs = pairs.into_iter().map(up).collect();
+            unreachable = up(unreachable);
+        }
+        Self { pairs, unreachable, sources: sources.len() }
+    }
+
+    /// The largest distance that was met.
+    pub fn largest(&self) -> u32 {
+        (self.pairs.len() - 1) as u32
+    }
+
+    /// The mean distance of the pairs that have one; 0 if there is none.
+    pub fn mean(&self) -> f64 {
+        let total: u64 = self.pairs.iter().sum();
+        let sum: f64 = self.pairs.iter().enumerate().map(|(d, &c)| d as f64 * c as f64).sum();
+        if total == 0 { 0.0 } else { sum / total as f64 }
+    }
+}
+
+fn add(mut a: Vec<u64>, mut b: Vec<u64>) -> Vec<u64> {
+    if a.len() < b.len() {
+        std::mem::swap(&mut a, &mut b);
+    }
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    a
+}

@@ -1,0 +1,97 @@
+//! All nodes by their distance from one centre.
+
+use crate::graph::{Graph, Node};
+
+/// The nodes in the order in which a breadth-first search from a centre meets them: level after
+/// level. The queue of the search *is* the list of levels.
+#[derive(Clone, Debug, Default)]
+pub struct Levels {
+    order: Vec<Node>,
+    /// Where each level begins in `order`, and where the last one ends.
+    starts: Vec<usize>,
+    seen: Vec<bool>,
+}
+
+impl Levels {
+    /// The memory of the levels in a graph of n nodes.
+    pub fn bytes(nodes: usize) -> u64 {
+        nodes as u64 * 5
+    }
+
+    /// The levels around a centre.
+    pub fn new(graph: &Graph, centre: Node) -> Self {
+        let mut levels = Self::default();
+        levels.search(graph, &[centre]);
+        levels
+    }
+
+    /// Finds the levels around `centres`, taken together, in the room of an earlier search.
+    pub fn search(&mut self, graph: &Graph, centres: &[Node]) {
+        self.seen.clear();
+        self.seen.resize(graph.nodes(), false);
+        self.order.clear();
+        self.starts.clear();
+        self.starts.push(0);
+        for &centre in centres {
+            if !std::mem::replace(&mut self.seen[centre as usize], true) {
+                self.order.push(centre);
+            }
+        }
+        let mut start = 0;
+        while start < self.order.len() {
+            let end = self.order.len();
+            self.starts.push(end);
+            for at in start..end {
+                for &next in graph.neighbours(self.order[at]) {
+                    if !std::mem::replace(&mut self.seen[next as usize], true) {
+                        self.order.push(next);
+                    }
+                }
+            }
+            start = end;
+        }
+    }
+
+    /// Adds the nodes that the search did not reach behind the last level, as one more level.
+    /// Returns how many there are.
+    pub fn append_unreached(&mut self) -> usize {
+        let reached = self.order.len();
+        if reached < self.seen.len() {
+            let unseen = self.seen.iter().enumerate().filter(|(_, seen)| !**seen);
+            self.order.extend(unseen.map(|(node, _)| node as Node));
+            self.starts.push(self.order.len());
+        }
+        self.order.len() - reached
+    }
+
+    /// The number of levels; level 0 holds the centre.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is no level.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The nodes at a distance.
+    pub fn level(&self, hops: usize) -> &[Node] {
+        &self.order[self.starts[hops]..self.starts[hops + 1]]
+    }
+
+    /// The largest distance.
+    pub fn eccentricity(&self) -> u32 {
+        self.len().saturating_sub(1) as u32
+    }
+
+    /// The distance of every node by row; `None` where there is no path.
+    pub fn hops(&self) -> Vec<Option<u32>> {
+        let mut hops = vec![None; self.seen.len()];
+        for level in 0..self.len() {
+            for &node in self.level(level) {
+                hops[node as usize] = Some(level as u32);
+            }
+        }
+        hops
+    }
+}

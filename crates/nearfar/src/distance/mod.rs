@@ -1,0 +1,103 @@
+//! Stage 2, how far: hop distances, all of them, some of them, or bounds on them.
+
+mod bfs;
+mod diameter;
+mod histogram;
+mod landmarks;
+mod levels;
+mod outliers;
+mod table;
+
+pub use bfs::{LANES, Lanes, Sweep};
+pub use diameter::Diameter;
+pub use histogram::DistanceHistogram;
+pub use landmarks::Landmarks;
+pub use levels::Levels;
+pub use outliers::{OutlierConfig, outliers};
+pub use table::{Cell, HopRows, HopTable};
+
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::graph::{Components, Graph};
+
+/// The distance that counts for pairs of nodes in different components.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Far {
+    /// One more than the largest finite distance in the graph.
+    #[default]
+    Auto,
+    /// This many hops.
+    Hops(u32),
+}
+
+impl Far {
+    /// The number of hops: as given, or from the graph's diameter. A connected graph needs none;
+    /// what it gets is then not used.
+    pub fn hops(self, graph: &Graph, components: &Components) -> Result<u32> {
+        /// More searches than this and it is time to ask.
+        const SEARCHES: usize = 2000;
+        match self {
+            Self::Hops(hops) => Ok(hops),
+            Self::Auto if components.len() <= 1 => Ok(1),
+            Self::Auto => {
+                let diameter = Diameter::new(graph, components, SEARCHES);
+                if !diameter.is_exact() {
+                    return Err(Error::Budget(format!(
+                        "the graph is not connected, and its largest distance is between {} and {} \
+                         but not known after {SEARCHES} searches; say with --far how far apart \
+                         nodes without a path are",
+                        diameter.at_least, diameter.at_most
+                    )));
+                }
+                Ok(diameter.at_least + 1)
+            }
+        }
+    }
+}
+
+impl FromStr for Far {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "auto" => Ok(Self::Auto),
+            Ok(hops) if hops > 0 => Ok(Self::Hops(hops)),
+            _ => Err("'auto' or a whole number of hops, at least 1".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Far {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Hops(hops) => hops.fmt(f),
+        }
+    }
+}
+
+impl serde::Serialize for Far {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Hops(hops) => serializer.serialize_u32(*hops),
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Far {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Hops(u32),
+            Text(String),
+        }
+        let text = match serde::Deserialize::deserialize(deserializer)? {
+            Value::Hops(hops) => hops.to_string(),
+            Value::Text(text) => text,
+        };
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

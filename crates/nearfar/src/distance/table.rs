@@ -1,0 +1,145 @@
+//! Hop distances between many pairs of nodes, as a table.
+
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+
+use super::bfs::{LANES, Sweep};
+use crate::graph::{Graph, Node};
+
+/// A distance as it is stored. Zero stands for "no path", and for the node itself.
+pub trait Cell: Copy + Default + Send + Sync + 'static {
+    /// The largest distance that fits.
+    const MOST: u32;
+    /// Stores a distance of at most [`MOST`](Self::MOST).
+    fn from_hops(hops: u32) -> Self;
+    /// As an index into a list by distance.
+    fn index(self) -> usize;
+}
+
+impl Cell for u8 {
+    const MOST: u32 = u8::MAX as u32;
+    fn from_hops(hops: u32) -> Self {
+        hops as Self
+    }
+    #[inline]
+    fn index(self) -> usize {
+        usize::from(self)
+    }
+}
+
+impl Cell for u16 {
+    const MOST: u32 = u16::MAX as u32;
+    fn from_hops(hops: u32) -> Self {
+        hops as Self
+    }
+    #[inline]
+    fn index(self) -> usize {
+        usize::from(self)
+    }
+}
+
+/// A row of distances for each source, a column for each node asked about.
+pub struct HopRows<T> {
+    columns: usize,
+    cells: Vec<T>,
+}
+
+impl<T: Cell> HopRows<T> {
+    /// The distances from `sources` to every node, or to the nodes in `columns` alone. `None` if
+    /// one does not fit a cell.
+    pub fn new(graph: &Graph, sources: &[Node], columns: Option<&[Node]>) -> Option<Self> {
+        let column_of = columns.map(|columns| {
+            let mut of = vec![Node::MAX; graph.nodes()];
+            for (column, &node) in columns.iter().enumerate() {
+                of[node as usize] = column as Node;
+            }
+            of
+        });
+        let columns = columns.map_or(graph.nodes(), <[Node]>::len);
+        // Zeroed memory is handed out as it is touched, by the threads that fill it.
+        let mut cells = vec![T::default(); sources.len() * columns];
+        let fits = cells
+            .par_chunks_mut((LANES * columns).max(1))
+            .zip(sources.par_chunks(LANES))
+            .map_init(
+                || (Sweep::new(graph), vec![T::default(); columns * LANES]),
+                |(sweep, tile), (rows, sources)| {
+                    tile.fill(T::default());
+                    sweep.run(sources, |hops, node, lanes| {
+                        if hops > T::MOST {
+                            return ControlFlow::Break(());
+                        }
+                        let column = match &column_of {
+                            None => node as usize,
+                            Some(of) if of[node as usize] == Node::MAX => {
+                                return ControlFlow::Continue(());
+                            }
+                            Some(of) => of[node as usize] as usize,
+                        };
+                        let cell = T::from_hops(hops);
+                        let tile = &mut tile[column * LANES..][..LANES];
+                        lanes.for_each(|lane| tile[lane] = cell);
+                        ControlFlow::Continue(())
+                    })?;
+                    transpose(tile, rows, columns);
+                    ControlFlow::Continue(())
+                },
+            )
+            .all(|end| end.is_continue());
+        fits.then_some(Self { columns, cells })
+    }
+
+    pub(super) fn into_cells(self) -> Vec<T> {
+        self.cells
+    }
+
+    /// The distances from one source.
+    #[inline]
+    pub fn row(&self, source: usize) -> &[T] {
+        &self.cells[source * self.columns..(source + 1) * self.columns]
+    }
+}
+
+/// Turns a tile, in which the distances to one node from all sources stand together, into rows.
+/// (Writing the rows at once, one far-off cell after another, takes four times as long.)
+fn transpose<T: Cell>(tile: &[T], rows: &mut [T], columns: usize) {
+    const BLOCK: usize = 64;
+    for column in (0..columns).step_by(BLOCK) {
+        let width = BLOCK.min(columns - column);
+        let tile = &tile[column * LANES..(column + width) * LANES];
+        for (lane, row) in rows.chunks_exact_mut(columns).enumerate() {
+            let row = &mut row[column..column + width];
+            for (cell, from) in row.iter_mut().zip(tile.chunks_exact(LANES)) {
+                *cell = from[lane];
+            }
+        }
+    }
+}
+
+/// The hop distances between all pairs of nodes: one byte for each while they fit, else two.
+pub enum HopTable {
+    /// No distance is over 255.
+    Bytes(HopRows<u8>),
+    /// Some distance is.
+    Words(HopRows<u16>),
+}
+
+impl HopTable {
+    /// Searches from every node. `None` if a distance is over 65 535.
+    pub fn new(graph: &Graph) -> Option<Self> {
+        let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+        HopRows::new(graph, &nodes, None)
+            .map(Self::Bytes)
+            .or_else(|| HopRows::new(graph, &nodes, None).map(Self::Words))
+    }
+
+    /// The distance between two nodes; `None` if there is no path.
+    pub fn hops(&self, a: Node, b: Node) -> Option<u32> {
+        let cell = match self {
+            Self::Bytes(rows) => rows.row(a as usize)[b as usize].index(),
+            Self::Words(rows) => rows.row(a as usize)[b as usize].index(),
+        };
+        (a == b || cell > 0).then_some(cell as u32)
+    }
+}

@@ -1,0 +1,92 @@
+//! Drawing from a fixed list of weights in constant time.
+
+use crate::rng::Rng;
+
+/// Walker's alias table, built by Vose's method. Every item i has a cell; a draw picks a cell,
+/// each with the same probability, and then its own item or its alias. Weights are met to within
+/// 2⁻³² of their mean.
+#[derive(Clone, Debug)]
+pub(super) struct Alias(Vec<Cell>);
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// The cell's own item is drawn with probability `own` / 2³².
+    own: u32,
+    alias: u32,
+}
+
+impl Alias {
+    /// A table for these weights; `None` if they are all zero, or there is none.
+    pub(super) fn new(weights: &[f64]) -> Option<Self> {
+        let n = weights.len();
+        let total: f64 = weights.iter().sum();
+        if !(total.is_finite() && total > 0.0) {
+            return None;
+        }
+        let mut share: Vec<f64> = weights.iter().map(|w| w / total * n as f64).collect();
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
+            (0..n).partition(|&item| share[item] < 1.0);
+        let mut cells: Vec<Cell> =
+            (0..n).map(|item| Cell { own: u32::MAX, alias: item as u32 }).collect();
+        // Every small item is filled up to one by a large one, which may become small by it.
+        while let (Some(&from), Some(item)) = (large.last(), small.pop()) {
+            cells[item] = Cell { own: (share[item] * 4_294_967_296.0) as u32, alias: from as u32 };
+            share[from] -= 1.0 - share[item];
+            if share[from] < 1.0 {
+                large.pop();
+                small.push(from);
+            }
+        }
+        // What is left is one but for rounding: the alias is the item itself.
+        Some(Self(cells))
+    }
+
+    /// Draws an item.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut Rng) -> usize {
+        let (item, unit) = rng.index_and_unit(self.0.len());
+        let cell = self.0[item];
+        if unit * 4_294_967_296.0 < f64::from(cell.own) { item } else { cell.alias as usize }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Alias {
+        /// The probability of each item, summed over the cells.
+        fn probabilities(&self) -> Vec<f64> {
+            let n = self.0.len();
+            let mut p = vec![0.0; n];
+            for (item, cell) in self.0.iter().enumerate() {
+                let own = f64::from(cell.own) / 4_294_967_296.0;
+                p[item] += own / n as f64;
+                p[cell.alias as usize] += (1.0 - own) / n as f64;
+            }
+            p
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cells_add_up_to_the_weights(weights in prop::collection::vec(0.0..9.0_f64, 1..40)) {
+            let total: f64 = weights.iter().sum();
+            prop_assume!(total > 1e-9);
+            let table = Alias::new(&weights).unwrap();
+            for (p, w) in table.probabilities().iter().zip(&weights) {
+                prop_assert!((p - w / total).abs() < 1e-8, "{} for {}", p, w / total);
+                prop_assert!(*w > 0.0 || *p == 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_can_be_drawn_from_no_weight() {
+        assert!(Alias::new(&[]).is_none());
+        assert!(Alias::new(&[0.0, 0.0]).is_none());
+        assert!(Alias::new(&[f64::INFINITY]).is_none());
+    }
+}

@@ -1,0 +1,172 @@
+//! What the two landmark laws share: rows of landmark-to-landmark distances to draw from.
+
+use rayon::prelude::*;
+
+use super::outside::Outside;
+use super::rows::Row;
+use crate::distance::{Cell, Landmarks};
+use crate::graph::Node;
+use crate::rng::Rng;
+
+/// The nodes by their nearest landmark, and for every landmark P a law over the clusters q:
+/// ∝ count(q) · weight(P2P(P, q)).
+pub(super) struct Clusters<T> {
+    pub(super) landmarks: Landmarks<T>,
+    /// Nodes in the order of their landmarks.
+    members: Vec<Node>,
+    /// Where each landmark's nodes begin in `members`, and the end.
+    starts: Vec<u32>,
+    counting: Counting,
+    /// The weight of each number of hops, and of `far`.
+    weights: Vec<f64>,
+    far_weight: f64,
+    rows: Vec<Row>,
+}
+
+/// What a cluster counts for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// As much as it has nodes: every node counts the same.
+    Nodes,
+    /// One: every landmark counts the same.
+    Landmarks,
+}
+
+impl<T: Cell> Clusters<T> {
+    /// The memory besides the landmarks' own, for n nodes and p landmarks.
+    pub(super) fn bytes(nodes: usize, landmarks: usize) -> u64 {
+        nodes as u64 * 4 + landmarks as u64 * (size_of::<Row>() as u64 + 4)
+    }
+
+    /// `weight` is that of a number of hops, `far_weight` that between components.
+    pub(super) fn new(
+        landmarks: Landmarks<T>,
+        weight: impl Fn(u32) -> f64,
+        far_weight: f64,
+        counting: Counting,
+    ) -> Self {
+        let p = landmarks.len();
+        let mut starts = vec![0_u32; p + 1];
+        for &nearest in &landmarks.nearest {
+            starts[nearest as usize + 1] += 1;
+        }
+        for landmark in 0..p {
+            starts[landmark + 1] += starts[landmark];
+        }
+        let mut next = starts.clone();
+        let mut members = vec![0; landmarks.nearest.len()];
+        for (node, &nearest) in landmarks.nearest.iter().enumerate() {
+            let next = &mut next[nearest as usize];
+            members[*next as usize] = node as Node;
+            *next += 1;
+        }
+        let weights = (0..=landmarks.largest()).map(weight).collect();
+        let rows = Vec::new();
+        let mut clusters = Self { landmarks, members, starts, counting, weights, far_weight, rows };
+        clusters.rows = (0..p).into_par_iter().map(|landmark| clusters.row_law(landmark)).collect();
+        clusters
+    }
+
+    fn row_law(&self, landmark: usize) -> Row {
+        let hops = self.landmarks.row(landmark);
+        let (start, end) = self.landmarks.component[landmark];
+        let count = |from: u32, to: u32| match self.counting {
+            Counting::Nodes => self.starts[to as usize] - self.starts[from as usize],
+            Counting::Landmarks => to - from,
+        };
+        let outside = count(0, self.landmarks.len() as u32) - count(start, end);
+        let inside = || {
+            (start..end).map(|q| {
+                let weight = self.weights[hops[(q - start) as usize].index()];
+                (q, f64::from(count(q, q + 1)), weight)
+            })
+        };
+        let far = (f64::from(outside), self.far_weight);
+        let groups = inside().map(|(_, count, weight)| (count, weight)).chain([far]);
+        Row::new(groups, |cut| {
+            let heavy = inside().filter(|&(_, _, weight)| weight > cut);
+            let mut heavy: Vec<_> = heavy.map(|(q, count, weight)| (q, count * weight)).collect();
+            if outside > 0 && far.1 > cut {
+                heavy.push((Outside::ITEM, far.0 * far.1));
+            }
+            heavy
+        })
+    }
+
+    /// The sum of weights in a landmark's row. Without any there is nothing to draw.
+    pub(super) fn mass(&self, landmark: usize) -> f64 {
+        self.rows[landmark].mass
+    }
+
+    /// The hops from one landmark to another; `None` between components.
+    #[inline]
+    pub(super) fn hops(&self, from: usize, to: u32) -> Option<u32> {
+        let column = to.wrapping_sub(self.landmarks.component[from].0) as usize;
+        self.landmarks.row(from).get(column).map(|cell| cell.index() as u32)
+    }
+
+    /// The nodes whose nearest landmark this is.
+    #[inline]
+    pub(super) fn members(&self, landmark: u32) -> &[Node] {
+        let (start, end) = (self.starts[landmark as usize], self.starts[landmark as usize + 1]);
+        &self.members[start as usize..end as usize]
+    }
+
+    /// A node by the law of a landmark's row: with [`Counting::Nodes`] ∝ weight(P2P(P, q_k)),
+    /// with [`Counting::Landmarks`] a landmark ∝ weight(P2P(P, q)) and then any of its nodes.
+    #[inline]
+    pub(super) fn draw(&self, landmark: usize, rng: &mut Rng) -> Node {
+        let hops = self.landmarks.row(landmark);
+        let (start, end) = self.landmarks.component[landmark];
+        let weight = |q: u32| {
+            let cell = hops.get(q.wrapping_sub(start) as usize);
+            cell.map_or(self.far_weight, |cell| self.weights[cell.index()])
+        };
+        let row = &self.rows[landmark];
+        match self.counting {
+            Counting::Nodes => row.draw(
+                rng,
+                |rng| {
+                    let (k, unit) = rng.index_and_unit(self.members.len());
+                    (k as Node, unit)
+                },
+                |k| weight(self.landmarks.nearest[k as usize]),
+                |rng, item| match item {
+                    Outside::ITEM => {
+                        let (start, end) = (self.starts[start as usize], self.starts[end as usize]);
+                        self.members[outside(rng, start, end, self.members.len())]
+                    }
+                    q => self.member(q, rng),
+                },
+            ),
+            Counting::Landmarks => {
+                let q = row.draw(
+                    rng,
+                    |rng| {
+                        let (q, unit) = rng.index_and_unit(self.landmarks.len());
+                        (q as u32, unit)
+                    },
+                    weight,
+                    |rng, item| match item {
+                        Outside::ITEM => outside(rng, start, end, self.landmarks.len()) as u32,
+                        q => q,
+                    },
+                );
+                self.member(q, rng)
+            }
+        }
+    }
+
+    #[inline]
+    fn member(&self, landmark: u32, rng: &mut Rng) -> Node {
+        let members = self.members(landmark);
+        members[rng.below(members.len())]
+    }
+}
+
+/// A number in 0..n outside of start..end.
+fn outside(rng: &mut Rng, start: u32, end: u32, n: usize) -> usize {
+    let run = (end - start) as usize;
+    let at = rng.below(n - run);
+    if at >= start as usize { at + run } else { at }
+}

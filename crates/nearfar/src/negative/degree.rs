@@ -1,0 +1,56 @@
+//! Well-connected nodes more often: word2vec's law.
+
+use super::NegativeSampler;
+use super::alias::Alias;
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Node};
+use crate::rng::Rng;
+
+/// P(k|i) ∝ deg(k)^power, k ≠ i. An isolated node is no one's negative, unless the power is 0.
+pub(super) struct Degree {
+    all: Alias,
+    /// The node with more than half of the weight, if there is one, and the others without it:
+    /// as a centre it would reject itself for ever.
+    giant: Option<(Node, Alias)>,
+}
+
+impl Degree {
+    pub(super) fn new(graph: &Graph, power: f64) -> Result<Self> {
+        let largest = (0..graph.nodes() as Node).map(|k| graph.degree(k)).max().unwrap_or(0);
+        let weight = |k| (graph.degree(k) as f64 / largest.max(1) as f64).powf(power);
+        let mut weights: Vec<f64> = (0..graph.nodes() as Node).map(weight).collect();
+        let nothing = || {
+            Error::Graph(
+                "no node has a neighbour, so degrees say nothing; use --negatives uniform"
+                    .to_owned(),
+            )
+        };
+        let all = Alias::new(&weights).ok_or_else(nothing)?;
+        let total: f64 = weights.iter().sum();
+        let giant = match weights.iter().position(|&weight| 2.0 * weight > total) {
+            None => None,
+            Some(giant) => {
+                weights[giant] = 0.0;
+                Some((giant as Node, Alias::new(&weights).ok_or_else(nothing)?))
+            }
+        };
+        Ok(Self { all, giant })
+    }
+}
+
+impl NegativeSampler for Degree {
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        let table = match &self.giant {
+            Some((giant, others)) if *giant == centre => others,
+            _ => &self.all,
+        };
+        for negative in out {
+            *negative = loop {
+                let k = table.draw(rng) as Node;
+                if k != centre {
+                    break k;
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The paper's scalable heuristic, "DNS-scalable".
+
+use super::NegativeSampler;
+use super::clusters::{Clusters, Counting};
+use super::law::DistanceLaw;
+use crate::distance::{Cell, Landmarks};
+use crate::error::{Error, Result};
+use crate::graph::Node;
+use crate::rng::Rng;
+
+/// A landmark q with probability ∝ P2P(p_i, q)^γ, then any node whose nearest landmark is q.
+///
+/// This is not ∝ distance over nodes: it ignores how many nodes a landmark has and how far from
+/// it they are, and a centre never draws from its own cluster. It is kept as the paper defines it.
+pub(super) struct Landmark<T>(Clusters<T>);
+
+impl<T: Cell> Landmark<T> {
+    pub(super) fn new(landmarks: Landmarks<T>, law: DistanceLaw, far: u32) -> Result<Self> {
+        let scale = landmarks.largest().max(far);
+        let weight = |hops| law.power(hops, scale);
+        let far_weight = law.far_power(far, scale)?;
+        let clusters = Clusters::new(landmarks, weight, far_weight, Counting::Landmarks);
+        if clusters.landmarks.len() < 2 {
+            return Err(Error::Option(
+                "with one landmark there is no other to draw from; use --landmarks 2 or more"
+                    .to_owned(),
+            ));
+        }
+        Ok(Self(clusters))
+    }
+}
+
+impl<T: Cell> NegativeSampler for Landmark<T> {
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        let own = self.0.landmarks.nearest[centre as usize] as usize;
+        for negative in out {
+            *negative = self.0.draw(own, rng);
+        }
+    }
+}

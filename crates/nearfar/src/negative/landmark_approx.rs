@@ -1,0 +1,200 @@
+//! Distance-aware negatives by distances through landmarks, the paper's "DNS-approx".
+//!
+//! # Derivation
+//!
+//! The law is P(k|i) ∝ d̂^γ with d̂ = a + b + h, where a = N2P(i) and h = N2P(k) are the hops to
+//! the nearest landmarks and b = P2P(p_i, p_k) those between them. The paper rebuilds a row of n
+//! distances for every centre. But each term alone is easily drawn by, in constant time:
+//!
+//! - ∝ a^γ, the same for all k: any node;
+//! - ∝ b^γ: a node by the row of the landmark p_i ([`Clusters`]);
+//! - ∝ h^γ, whatever i: a depth from a short list, then any node at that depth.
+//!
+//! For γ = 1 the law is the mixture of the three, each by its total weight. For other γ > 0 the
+//! mixture is close enough to propose from:
+//!
+//! ```text
+//! (a + b + h)^γ ≤ c (a^γ + b^γ + h^γ),   c = 1 for γ ≤ 1 (subadditivity), 3^(γ−1) above (Jensen)
+//! ```
+//!
+//! so a proposal is kept with probability (a + b + h)^γ / (c (a^γ + b^γ + h^γ)), which is never
+//! below 3^−|γ−1|: the number of tries does not depend on the graph. A proposal of i itself is
+//! dropped.
+//!
+//! For γ < 0 the weight of k ≠ i is at most that of any one term alone, counted as 1 where it is
+//! 0: max(a, 1)^γ, max(h, 1)^γ, and b^γ in other clusters than the centre's own. Proposals come
+//! from the bound that weighs least in total, and are kept with probability weight / bound. How
+//! many are kept depends on how deep nodes lie below their landmarks, not on how many there are.
+
+use super::NegativeSampler;
+use super::alias::Alias;
+use super::clusters::{Clusters, Counting};
+use super::law::DistanceLaw;
+use crate::distance::{Cell, Landmarks};
+use crate::error::Result;
+use crate::graph::Node;
+use crate::rng::Rng;
+
+/// P(k|i) ∝ (N2P(i) + P2P(p_i, p_k) + N2P(k))^γ.
+pub(super) struct LandmarkApprox<T> {
+    clusters: Clusters<T>,
+    gamma: f64,
+    /// d^γ for every d̂ within a component, on a common scale with everything else here.
+    powers: Vec<f64>,
+    /// (far + a + h)^γ by a + h.
+    far_powers: Vec<f64>,
+    depths: Depths,
+}
+
+impl<T: Cell> LandmarkApprox<T> {
+    pub(super) fn new(landmarks: Landmarks<T>, law: DistanceLaw, far: u32) -> Result<Self> {
+        let deepest = landmarks.depth.iter().copied().max().unwrap_or(0);
+        let largest = landmarks.largest();
+        let scale = largest.max(far).saturating_add(2 * deepest);
+        let far_weight = law.far_power(far, scale)?;
+        let power = |d: u32| law.power(d, scale);
+        let powers: Vec<f64> = (0..=largest + 2 * deepest).map(power).collect();
+        let far_powers =
+            (0..=2 * deepest).map(|depths| power(far.saturating_add(depths))).collect();
+        let least = u32::from(law.gamma < 0.0);
+        let depths = Depths::new(&landmarks.depth, |h| power(h.max(least)));
+        let clusters = Clusters::new(landmarks, power, far_weight, Counting::Nodes);
+        Ok(Self { clusters, gamma: law.gamma, powers, far_powers, depths })
+    }
+
+    /// (depths + b)^γ for b hops between landmarks.
+    #[inline]
+    fn power(&self, depths: u32, between: Option<u32>) -> f64 {
+        match between {
+            Some(hops) => self.powers[(depths + hops) as usize],
+            None => self.far_powers[depths as usize],
+        }
+    }
+
+    fn fill_rising(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        let landmarks = &self.clusters.landmarks;
+        let own = landmarks.nearest[centre as usize] as usize;
+        let a = landmarks.depth[centre as usize];
+        let any = self.powers[a as usize] * landmarks.nearest.len() as f64;
+        let row = self.clusters.mass(own);
+        let total = any + row + self.depths.mass;
+        let c = 3_f64.powf(self.gamma - 1.0).max(1.0);
+        for negative in out {
+            *negative = loop {
+                let term = rng.unit() * total;
+                let k = if term < any {
+                    rng.below(landmarks.nearest.len()) as Node
+                } else if term < any + row {
+                    self.clusters.draw(own, rng)
+                } else {
+                    self.depths.draw(rng)
+                };
+                if k == centre {
+                    continue;
+                }
+                #[expect(clippy::float_cmp, reason = "exactly one: the mixture is the law")]
+                if self.gamma == 1.0 {
+                    break k;
+                }
+                let h = landmarks.depth[k as usize];
+                let b = self.clusters.hops(own, landmarks.nearest[k as usize]);
+                let terms = self.power(a, Some(0)) + self.power(0, b) + self.power(h, Some(0));
+                if rng.unit() * c * terms < self.power(a + h, b) {
+                    break k;
+                }
+            };
+        }
+    }
+
+    fn fill_falling(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        let landmarks = &self.clusters.landmarks;
+        let n = landmarks.nearest.len();
+        let own = landmarks.nearest[centre as usize];
+        let a = landmarks.depth[centre as usize];
+        let mates = self.clusters.members(own);
+        let flat = self.powers[a.max(1) as usize];
+        let mates_mass = flat * mates.len() as f64;
+        let row_mass = mates_mass + self.clusters.mass(own as usize);
+        let bounds =
+            [(Term::Row, row_mass), (Term::Depth, self.depths.mass), (Term::Flat, flat * n as f64)];
+        let least = bounds.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
+        let least = least.map_or(Term::Flat, |(term, _)| term);
+        for negative in out {
+            *negative = loop {
+                let k = match least {
+                    Term::Row if rng.unit() * row_mass < mates_mass => {
+                        mates[rng.below(mates.len())]
+                    }
+                    Term::Row => self.clusters.draw(own as usize, rng),
+                    Term::Depth => self.depths.draw(rng),
+                    Term::Flat => rng.below(n) as Node,
+                };
+                let (near, h) = (landmarks.nearest[k as usize], landmarks.depth[k as usize]);
+                let b = self.clusters.hops(own as usize, near);
+                let bound = match least {
+                    Term::Row if near != own => self.power(0, b),
+                    Term::Depth => self.powers[h.max(1) as usize],
+                    Term::Row | Term::Flat => flat,
+                };
+                if k != centre && rng.unit() * bound < self.power(a + h, b) {
+                    break k;
+                }
+            };
+        }
+    }
+}
+
+impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        if self.gamma > 0.0 {
+            self.fill_rising(centre, rng, out);
+        } else {
+            self.fill_falling(centre, rng, out);
+        }
+    }
+}
+
+/// What bounds the weights for γ < 0.
+#[derive(Clone, Copy)]
+enum Term {
+    /// b^γ, and max(a, 1)^γ in the centre's own cluster.
+    Row,
+    /// max(h, 1)^γ.
+    Depth,
+    /// max(a, 1)^γ.
+    Flat,
+}
+
+/// The nodes by their depth.
+struct Depths {
+    nodes: Vec<Node>,
+    /// Where each depth begins in `nodes`, and the end.
+    starts: Vec<usize>,
+    /// Depths by the sum of their nodes' weights; `None` if none has any.
+    alias: Option<Alias>,
+    /// The sum of all weights.
+    mass: f64,
+}
+
+impl Depths {
+    /// `weight` is that of a node at a depth.
+    fn new(depth: &[u32], weight: impl Fn(u32) -> f64) -> Self {
+        let mut nodes: Vec<Node> = (0..depth.len() as Node).collect();
+        nodes.sort_by_key(|&node| depth[node as usize]);
+        let mut starts = vec![0];
+        let mut masses = Vec::new();
+        for same in nodes.chunk_by(|&a, &b| depth[a as usize] == depth[b as usize]) {
+            starts.push(starts[starts.len() - 1] + same.len());
+            masses.push(same.len() as f64 * weight(depth[same[0] as usize]));
+        }
+        let mass = masses.iter().sum();
+        Self { nodes, starts, alias: Alias::new(&masses), mass }
+    }
+
+    #[inline]
+    fn draw(&self, rng: &mut Rng) -> Node {
+        let depth = self.alias.as_ref().map_or(0, |alias| alias.draw(rng));
+        let (start, end) = (self.starts[depth], self.starts[depth + 1]);
+        self.nodes[start + rng.below(end - start)]
+    }
+}

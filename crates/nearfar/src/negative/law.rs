@@ -1,0 +1,54 @@
+//! From distance to weight.
+
+use crate::error::{Error, Result};
+
+/// How a distance becomes a weight: d^γ, and the paper's two ablations of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct DistanceLaw {
+    pub(super) gamma: f64,
+    pub(super) bound: Bound,
+}
+
+/// Which side of the uniform probability 1/n is cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// Neither: P ∝ d^γ.
+    None,
+    /// P ∝ min(d^γ / D, 1/n), D the sum of d^γ over all nodes.
+    Min,
+    /// P ∝ max(d^γ / D, 1/n).
+    Max,
+}
+
+impl DistanceLaw {
+    /// d^γ as a multiple of the largest weight up to `largest` hops, so that no γ overflows. A
+    /// distance of 0 has no weight.
+    pub(super) fn power(self, d: u32, largest: u32) -> f64 {
+        let reference = if self.gamma >= 0.0 { f64::from(largest.max(1)) } else { 1.0 };
+        if d == 0 { 0.0 } else { (f64::from(d) / reference).powf(self.gamma) }
+    }
+
+    /// The power of `far`, or an error if it is lost beside the others: an isolated node has
+    /// nothing else to draw by.
+    pub(super) fn far_power(self, far: u32, largest: u32) -> Result<f64> {
+        let power = self.power(far, largest);
+        if power.is_normal() {
+            return Ok(power);
+        }
+        Err(Error::Option(format!(
+            "far {far} to the power of gamma {} is out of range; bring one of them nearer to 1",
+            self.gamma
+        )))
+    }
+
+    /// The bounds (low, high) that P is cut off at, on the scale of d^γ, in a row where the
+    /// weights sum to `mass` over n nodes.
+    pub(super) fn limits(self, mass: f64, nodes: usize) -> (f64, f64) {
+        let uniform = mass / nodes as f64;
+        match self.bound {
+            Bound::None => (0.0, f64::INFINITY),
+            Bound::Min => (0.0, uniform),
+            Bound::Max => (uniform, f64::INFINITY),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Stage 4, who is far: the laws that negatives are drawn from.
+
+mod alias;
+mod clusters;
+mod config;
+mod degree;
+mod edge;
+mod landmark;
+mod landmark_approx;
+mod law;
+mod levels;
+mod outside;
+mod plan;
+mod rows;
+mod table;
+mod uniform;
+
+pub use config::{Amount, NegativeConfig, Negatives, Strategy};
+pub use plan::{Budget, NegativePlan};
+
+use crate::graph::Node;
+use crate::rng::Rng;
+
+/// A law P(k|i) over the nodes k ≠ i, ready to be drawn from by many threads at once.
+///
+/// ```
+/// use std::sync::Arc;
+/// use nearfar::graph::{ReadOptions, read};
+/// use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
+/// use nearfar::rng::{Purpose, Rng};
+///
+/// let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
+/// let plan = NegativePlan::new(&graph, &NegativeConfig::default(), &Budget::default())?;
+/// let sampler = plan.build(&graph)?;
+/// let mut negatives = [0; 20];
+/// sampler.fill(0, &mut Rng::new(7, Purpose::Negative, 0, 0), &mut negatives);
+/// assert!(negatives.iter().all(|&k| k != 0 && k < 34));
+/// # Ok::<(), nearfar::Error>(())
+/// ```
+pub trait NegativeSampler: Send + Sync {
+    /// Fills `out` with independent negatives of a centre. What is drawn depends on the centre
+    /// and the stream alone. Leaves `out` as it is if the centre has no negatives.
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]);
+
+    /// Whether there is any node that can be a negative of this centre. Only [`Negatives::Edge`]
+    /// ever says no: for a centre that is next to all other nodes.
+    fn has_negatives(&self, _centre: Node) -> bool {
+        true
+    }
+}

@@ -1,0 +1,116 @@
+//! Drawing from weights that are looked up, not listed.
+//!
+//! # Derivation
+//!
+//! A table of distances answers "what is the weight of item k" at once, but lists nothing to
+//! draw from. Rejection needs no list: propose any item, keep it with probability w_k / max w. On
+//! average that takes max w / mean w tries, few if distances are alike and many if a handful of
+//! items is far away from all the rest. So weights are cut at c = 8 × mean:
+//!
+//! - *light* items, w ≤ c, are drawn by rejection against c;
+//! - *heavy* items are listed. By Markov's inequality they are less than an eighth of all items,
+//!   and mostly there is none.
+//!
+//! A draw is light with probability L / (L + H), where L and H are the weights of the two kinds,
+//! and takes n c / L tries then: n c / (L + H) = c / mean = 8 tries at most on average, for any
+//! weights.
+
+use super::alias::Alias;
+use crate::rng::Rng;
+
+/// The law of one row.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The sum of all weights.
+    pub(super) mass: f64,
+    /// Light weights are at most this.
+    cut: f64,
+    /// The probability that a draw is light.
+    light: f64,
+    heavy: Option<Box<Heavy>>,
+}
+
+#[derive(Clone, Debug)]
+struct Heavy {
+    items: Vec<u32>,
+    alias: Alias,
+}
+
+impl Row {
+    /// The law of weights that come in groups, given as (members of the group, weight of each).
+    /// `heavy(cut)` lists the items or groups with a weight above `cut`, as (item, sum of its
+    /// weights). If the mass is 0 there is nothing to draw.
+    pub(super) fn new(
+        groups: impl Iterator<Item = (f64, f64)>,
+        heavy: impl FnOnce(f64) -> Vec<(u32, f64)>,
+    ) -> Self {
+        const CUT: f64 = 8.0;
+        let (mut count, mut mass, mut largest) = (0.0, 0.0, 0.0_f64);
+        for (members, weight) in groups.filter(|(members, _)| *members > 0.0) {
+            count += members;
+            mass += members * weight;
+            largest = largest.max(weight);
+        }
+        let cut = CUT * mass / count;
+        let heavy = if largest > cut { heavy(cut) } else { vec![] };
+        let (items, weights): (Vec<u32>, Vec<f64>) = heavy.into_iter().unzip();
+        match Alias::new(&weights) {
+            None => Self { mass, cut: largest, light: 1.0, heavy: None },
+            Some(alias) => {
+                let light = (1.0 - weights.iter().sum::<f64>() / mass).max(0.0);
+                Self { mass, cut, light, heavy: Some(Box::new(Heavy { items, alias })) }
+            }
+        }
+    }
+
+    /// Fills `out` with draws. `propose` gives an item with a number in [0, 1), `weight` looks an
+    /// item's weight up, and `heavy` turns what was listed as heavy into an item.
+    #[inline]
+    pub(super) fn fill(
+        &self,
+        rng: &mut Rng,
+        out: &mut [u32],
+        propose: impl Fn(&mut Rng) -> (u32, f64),
+        weight: impl Fn(u32) -> f64,
+        heavy: impl Fn(&mut Rng, u32) -> u32,
+    ) {
+        if self.heavy.is_none() {
+            // Every try writes its item; only a kept one moves on. Without a branch to foresee,
+            // the processor has many tries under way at once.
+            let mut filled = 0;
+            while filled < out.len() {
+                let (item, unit) = propose(rng);
+                out[filled] = item;
+                filled += usize::from(unit * self.cut < weight(item));
+            }
+            return;
+        }
+        for slot in out {
+            *slot = self.draw(rng, &propose, &weight, &heavy);
+        }
+    }
+
+    /// One draw; the arguments are those of [`fill`](Self::fill).
+    #[inline]
+    pub(super) fn draw(
+        &self,
+        rng: &mut Rng,
+        propose: impl Fn(&mut Rng) -> (u32, f64),
+        weight: impl Fn(u32) -> f64,
+        heavy: impl Fn(&mut Rng, u32) -> u32,
+    ) -> u32 {
+        if let Some(list) = &self.heavy
+            && rng.unit() >= self.light
+        {
+            let item = list.items[list.alias.draw(rng)];
+            return heavy(rng, item);
+        }
+        loop {
+            let (item, unit) = propose(rng);
+            let weight = weight(item);
+            if unit * self.cut < weight && weight <= self.cut {
+                return item;
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Distance-aware negatives from a table of all distances.
+
+use rayon::prelude::*;
+
+use super::NegativeSampler;
+use super::law::DistanceLaw;
+use super::outside::Outside;
+use super::rows::Row;
+use crate::distance::{Cell, Far, HopRows, HopTable};
+use crate::error::{Error, Result};
+use crate::graph::{Components, Graph, Node};
+use crate::rng::Rng;
+
+/// P(k|i) ∝ d(i,k)^γ, by rejection in the centre's row of the hop table.
+pub(super) struct Table<T> {
+    hops: HopRows<T>,
+    /// The weight of each cell value; that of 0, no path, is the weight of `far`.
+    powers: Vec<f64>,
+    rows: Vec<BoundedRow>,
+    outside: Outside,
+}
+
+struct BoundedRow {
+    low: f64,
+    high: f64,
+    row: Row,
+}
+
+/// The memory of the table with cells of this many bytes.
+pub(super) fn bytes(nodes: usize, cell: u64) -> u64 {
+    let n = nodes as u64;
+    n * n * cell + n * size_of::<BoundedRow>() as u64
+}
+
+/// Measures all distances and prepares every row.
+pub(super) fn build(
+    graph: &Graph,
+    components: &Components,
+    law: DistanceLaw,
+    far: Far,
+) -> Result<Box<dyn NegativeSampler>> {
+    match HopTable::new(graph) {
+        Some(HopTable::Bytes(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
+        Some(HopTable::Words(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
+        None => Err(Error::Graph(
+            "a distance is over 65 535 hops, more than the table holds; use --strategy levels or \
+             --negatives landmark-approx"
+                .to_owned(),
+        )),
+    }
+}
+
+impl<T: Cell> Table<T> {
+    fn new(
+        hops: HopRows<T>,
+        graph: &Graph,
+        components: &Components,
+        law: DistanceLaw,
+        far: Far,
+    ) -> Result<Self> {
+        let n = graph.nodes();
+        let counts: Vec<Vec<u32>> =
+            (0..n).into_par_iter().map(|centre| count_cells(hops.row(centre))).collect();
+        let largest = counts.iter().map(Vec::len).max().unwrap_or(1) as u32 - 1;
+        let far = match far {
+            Far::Auto => largest + 1,
+            Far::Hops(hops) => hops,
+        };
+        let scale = largest.max(if components.len() > 1 { far } else { 0 });
+        let mut powers: Vec<f64> = (0..=largest).map(|d| law.power(d, scale)).collect();
+        powers[0] = law.far_power(far, scale)?;
+        let rows = (0..n)
+            .into_par_iter()
+            .map(|centre| BoundedRow::new(&hops, centre, &counts[centre], &powers, law))
+            .collect();
+        Ok(Self { hops, powers, rows, outside: Outside::new(components, n) })
+    }
+}
+
+impl BoundedRow {
+    fn new<T: Cell>(
+        hops: &HopRows<T>,
+        centre: usize,
+        counts: &[u32],
+        powers: &[f64],
+        law: DistanceLaw,
+    ) -> Self {
+        let n = hops.row(centre).len();
+        // The centre's own cell is 0 too.
+        let others = |value: usize| f64::from(counts[value]) - f64::from(u8::from(value == 0));
+        let mass = (0..counts.len()).map(|value| others(value) * powers[value]).sum();
+        let (low, high) = law.limits(mass, n);
+        let weight = |value: usize| powers[value].max(low).min(high);
+        let row = Row::new((0..counts.len()).map(|value| (others(value), weight(value))), |cut| {
+            let row = hops.row(centre).iter().enumerate();
+            let reached = row.filter(|(_, cell)| cell.index() > 0);
+            let mut heavy: Vec<(u32, f64)> = reached
+                .map(|(k, cell)| (k as u32, weight(cell.index())))
+                .filter(|&(_, weight)| weight > cut)
+                .collect();
+            if others(0) > 0.0 && weight(0) > cut {
+                heavy.push((Outside::ITEM, others(0) * weight(0)));
+            }
+            heavy
+        });
+        Self { low, high, row }
+    }
+}
+
+impl<T: Cell> NegativeSampler for Table<T> {
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        let hops = self.hops.row(centre as usize);
+        let BoundedRow { low, high, row } = &self.rows[centre as usize];
+        row.fill(
+            rng,
+            out,
+            |rng| {
+                let (k, unit) = rng.index_and_unit(hops.len());
+                (k as Node, unit)
+            },
+            |k| {
+                let power = self.powers[hops[k as usize].index()];
+                if k == centre { 0.0 } else { power.max(*low).min(*high) }
+            },
+            |rng, item| match item {
+                Outside::ITEM => self.outside.draw(centre, rng),
+                k => k,
+            },
+        );
+    }
+}
+
+/// How often each value stands in a row. Four counters for each value: one would have to wait for
+/// itself when neighbouring cells are equal.
+fn count_cells<T: Cell>(row: &[T]) -> Vec<u32> {
+    let largest = row.iter().map(|cell| cell.index()).max().unwrap_or(0);
+    let mut counts = vec![[0_u32; 4]; largest + 1];
+    for (at, cell) in row.iter().enumerate() {
+        counts[cell.index()][at % 4] += 1;
+    }
+    counts.into_iter().map(|counts| counts.iter().sum()).collect()
+}

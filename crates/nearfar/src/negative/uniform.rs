@@ -1,0 +1,20 @@
+//! Every other node with the same probability.
+
+use super::NegativeSampler;
+use crate::graph::Node;
+use crate::rng::Rng;
+
+/// P(k|i) = 1 / (n − 1).
+pub(super) struct Uniform {
+    pub(super) nodes: usize,
+}
+
+impl NegativeSampler for Uniform {
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        // One of n − 1 numbers; those from the centre on stand for the node behind.
+        for negative in out {
+            let other = rng.below(self.nodes - 1) as Node;
+            *negative = other + Node::from(other >= centre);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Every way to distances against a search from one node at a time.
+
+use std::ops::ControlFlow;
+
+use nearfar::distance::{
+    Diameter, DistanceHistogram, Far, HopRows, HopTable, LANES, Landmarks, Levels, Sweep,
+};
+use nearfar::graph::{Components, Graph, Node, ReadOptions, read};
+use proptest::prelude::*;
+
+use crate::graphs::{comet, graph, islands, path, random, star};
+use crate::naive;
+
+fn all_graphs() -> Vec<Graph> {
+    let karate = read("builtin:karate", &ReadOptions::default()).unwrap().graph;
+    vec![
+        karate,
+        path(40),
+        star(30),
+        comet(20, 30),
+        islands(),
+        random(60, 90, 1),
+        random(60, 40, 2),
+        random(700, 1400, 3),
+    ]
+}
+
+fn check_all(graph: &Graph) {
+    let n = graph.nodes();
+    let oracle: Vec<_> = (0..n).map(|source| naive::hops(graph, source)).collect();
+    let table = HopTable::new(graph).unwrap();
+    let mut pairs = vec![0_u64];
+    let mut unreachable = 0;
+    for a in 0..n {
+        assert_eq!(Levels::new(graph, a as Node).hops(), oracle[a]);
+        for b in 0..n {
+            assert_eq!(table.hops(a as Node, b as Node), oracle[a][b], "{a}–{b}");
+            match oracle[a][b] {
+                None => unreachable += 1,
+                Some(0) => {}
+                Some(d) => {
+                    pairs.resize(pairs.len().max(d as usize + 1), 0);
+                    pairs[d as usize] += 1;
+                }
+            }
+        }
+    }
+    let largest = pairs.len() as u32 - 1;
+    let histogram = DistanceHistogram::exact(graph);
+    assert_eq!(histogram, DistanceHistogram { pairs, unreachable, sources: n });
+    let components = Components::new(graph);
+    let diameter = Diameter::new(graph, &components, usize::MAX);
+    assert_eq!(diameter, Diameter { at_least: largest, at_most: largest });
+    if components.len() > 1 {
+        assert_eq!(Far::Auto.hops(graph, &components).unwrap(), largest + 1);
+    }
+}
+
+#[test]
+fn all_distances_agree_with_single_searches() {
+    all_graphs().iter().for_each(check_all);
+}
+
+proptest! {
+    #[test]
+    fn and_so_they_do_on_any_graph(
+        n in 2_usize..40,
+        pairs in prop::collection::vec((0_u32..40, 0_u32..40), 0..80),
+    ) {
+        let pairs: Vec<_> =
+            pairs.into_iter().map(|(a, b)| (a % n as u32, b % n as u32)).collect();
+        check_all(&graph(n, &pairs));
+    }
+}
+
+#[test]
+fn long_distances_take_two_bytes_and_are_never_cut_off() {
+    let graph = path(300);
+    let nodes: Vec<Node> = (0..300).collect();
+    assert!(HopRows::<u8>::new(&graph, &nodes, None).is_none());
+    let table = HopTable::new(&graph).unwrap();
+    assert!(matches!(table, HopTable::Words(_)));
+    assert_eq!(table.hops(0, 299), Some(299));
+    assert_eq!(table.hops(299, 44), Some(255));
+    assert!(matches!(HopTable::new(&path(256)).unwrap(), HopTable::Bytes(_)));
+}
+
+#[test]
+fn a_sweep_reports_levels_in_order_and_can_be_stopped() {
+    let graph = random(700, 1400, 4);
+    let sources: Vec<Node> = (0..LANES as Node).collect();
+    let mut sweep = Sweep::new(&graph);
+    for _ in 0..2 {
+        let mut last = 0;
+        let end = sweep.run(&sources, |hops, _, _| {
+            assert!(hops >= last);
+            last = hops;
+            if hops == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(end.is_break());
+    }
+}
+
+#[test]
+fn a_sampled_histogram_comes_near_the_exact_one() {
+    let graph = random(700, 1400, 3);
+    let exact = DistanceHistogram::exact(&graph);
+    let sampled = DistanceHistogram::sampled(&graph, 350, 0);
+    assert_eq!(sampled.sources, 350);
+    assert!((sampled.mean() / exact.mean() - 1.0).abs() < 0.02);
+    assert_eq!(DistanceHistogram::sampled(&graph, 700, 0), exact);
+}
+
+#[test]
+fn landmarks_are_as_defined() {
+    for graph in all_graphs() {
+        let distances = naive::Distances::new(&graph, None);
+        let components = Components::new(&graph);
+        for count in [1, 3, graph.nodes() / 4, graph.nodes()] {
+            let oracle = naive::Landmarks::new(&graph, &distances, count);
+            let chosen = Landmarks::<u8>::choose(&graph, &components, count);
+            let mut nodes = oracle.nodes.clone();
+            nodes.sort_unstable();
+            let mut found: Vec<usize> = chosen.iter().map(|&node| node as usize).collect();
+            found.sort_unstable();
+            assert_eq!(found, nodes);
+            let landmarks: Landmarks<u8> = Landmarks::new(&graph, &components, chosen).unwrap();
+            for node in 0..graph.nodes() {
+                let nearest = landmarks.nodes[landmarks.nearest[node] as usize] as usize;
+                assert_eq!(nearest, oracle.nearest[node]);
+                let depth = f64::from(landmarks.depth[node]);
+                assert!((depth - distances.d[node][nearest]).abs() < 1e-9);
+            }
+            for a in 0..landmarks.len() {
+                let start = landmarks.component[a].0 as usize;
+                for (column, &cell) in landmarks.row(a).iter().enumerate() {
+                    let (a, b) = (landmarks.nodes[a], landmarks.nodes[start + column]);
+                    assert!((f64::from(cell) - distances.d[a as usize][b as usize]).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn many_islands_take_little_memory() {
+    let graph = graph(5000, &[(0, 1), (1, 2)]);
+    let components = Components::new(&graph);
+    let chosen = Landmarks::<u8>::choose(&graph, &components, 500);
+    assert_eq!(Landmarks::<u8>::cells(&components, &chosen), 4997 + 9);
+    let expected = chosen.len();
+    let landmarks: Landmarks<u8> = Landmarks::new(&graph, &components, chosen).unwrap();
+    assert_eq!(landmarks.len(), expected);
+}
