@@ -266,7 +266,6 @@ impl NegativePlan {
         far: u32,
     ) -> Result<Box<dyn NegativeSampler>> {
         let law = DistanceLaw { gamma: self.config.gamma, bound: Bound::None };
-        #[expect(clippy::float_cmp, reason = "any other exponent has distances to look at")]
         if self.negatives == Negatives::LandmarkApprox && law.gamma == 0.0 {
             return Ok(Box::new(Uniform { nodes: landmarks.nearest.len() }));
         }

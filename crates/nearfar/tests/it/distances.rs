@@ -31,11 +31,11 @@ fn check_all(graph: &Graph) {
     let table = HopTable::new(graph).unwrap();
     let mut pairs = vec![0_u64];
     let mut unreachable = 0;
-    for a in 0..n {
-        assert_eq!(Levels::new(graph, a as Node).hops(), oracle[a]);
-        for b in 0..n {
-            assert_eq!(table.hops(a as Node, b as Node), oracle[a][b], "{a}–{b}");
-            match oracle[a][b] {
+    for (a, row) in oracle.iter().enumerate() {
+        assert_eq!(&Levels::new(graph, a as Node).hops(), row);
+        for (b, &hops) in row.iter().enumerate() {
+            assert_eq!(table.hops(a as Node, b as Node), hops, "{a}–{b}");
+            match hops {
                 None => unreachable += 1,
                 Some(0) => {}
                 Some(d) => {

@@ -1,0 +1,58 @@
+//! One file for each command.
+
+mod outliers;
+mod sample;
+mod stats;
+mod synth;
+
+use nearfar::graph::{Dataset, ReadOptions};
+
+use crate::print;
+
+/// What to do.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Describe a graph: sizes, components, and how far apart its nodes are
+    Stats(stats::Args),
+    /// Draw negatives of one node and count them
+    Sample(sample::Args),
+    /// Make one of the paper's synthetic graphs, with labels and splits
+    Synth(synth::Args),
+    /// Add outliers to a labelled graph: nodes that carry the label of a class far away
+    Outliers(outliers::Args),
+}
+
+impl Command {
+    pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
+        match self {
+            Self::Stats(args) => stats::run(&args, quiet),
+            Self::Sample(args) => sample::run(&args, quiet),
+            Self::Synth(args) => synth::run(&args, quiet),
+            Self::Outliers(args) => outliers::run(&args, quiet),
+        }
+    }
+}
+
+/// Reads a graph and tells on standard error what was left out or guessed.
+fn read(source: &str, options: &ReadOptions, quiet: bool) -> anyhow::Result<Dataset> {
+    let dataset = nearfar::graph::read(source, options)?;
+    if !quiet {
+        for note in &dataset.notes {
+            print::message(&format!("{source}: {note}"));
+        }
+        let dropped = [
+            (dataset.dropped.self_loops, "self-loop", "self-loops"),
+            (dataset.dropped.repeats, "repeated edge", "repeated edges"),
+            (dataset.dropped.zero_weights, "edge of weight 0", "edges of weight 0"),
+        ];
+        let dropped: Vec<String> = dropped
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+            .collect();
+        if !dropped.is_empty() {
+            print::message(&format!("{source}: dropped {}", dropped.join(", ")));
+        }
+    }
+    Ok(dataset)
+}

@@ -1,0 +1,42 @@
+//! `nearfar outliers`.
+
+use std::path::PathBuf;
+
+use nearfar::distance::{OutlierConfig, outliers};
+use nearfar::graph::ReadOptions;
+
+use crate::print;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A dataset folder with labels.tsv, or a built-in graph
+    dataset: String,
+    /// How many outliers to add
+    #[arg(long, value_name = "N")]
+    count: usize,
+    /// Folder to write the new dataset to
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    #[command(flatten)]
+    read: ReadOptions,
+    /// Seed: the same seed adds the same outliers
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
+    let dataset = super::read(&args.dataset, &args.read, quiet)?;
+    let config = OutlierConfig { count: args.count, seed: args.seed };
+    let with_outliers = outliers(&dataset, &config)?;
+    with_outliers.write_folder(&args.output)?;
+    if !quiet {
+        let message = format!(
+            "{}: {} nodes, {} of them outliers",
+            args.output.display(),
+            print::grouped(with_outliers.graph.nodes() as u64),
+            args.count,
+        );
+        print::message(&message);
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! `nearfar sample`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use nearfar::distance::Levels;
+use nearfar::graph::{Components, Graph, Node, ReadOptions};
+use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
+use nearfar::rng::{Purpose, Rng};
+use serde_json::{Map, Value};
+
+use crate::print::{self, grouped};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The graph
+    graph: String,
+    /// The centre: the id of the node whose negatives to draw
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    node: String,
+    /// How many negatives to draw
+    #[arg(short, long, value_name = "N", default_value_t = 1000)]
+    n: usize,
+    #[command(flatten)]
+    read: ReadOptions,
+    #[command(flatten)]
+    negatives: NegativeConfig,
+    /// Memory that may be used, as 800MB or 8GB
+    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = memory)]
+    max_memory: u64,
+    /// Seed: the same seed draws the same negatives
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(serde::Serialize)]
+struct Sample {
+    node: String,
+    draws: usize,
+    negatives: &'static str,
+    strategy: Option<nearfar::negative::Strategy>,
+    landmarks: Option<usize>,
+    /// What counts as the distance of nodes without a path; nothing in a connected graph.
+    far: Option<u32>,
+    seed: u64,
+    /// Draws by node id, of nodes that were drawn.
+    counts: Map<String, Value>,
+    /// Draws by hop distance from the centre, where `far` stands for no path.
+    by_distance: BTreeMap<u32, u64>,
+}
+
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
+    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let centre = graph.names().find(&args.node).with_context(|| {
+        let first = graph.names().get(0);
+        format!(
+            "--node {}: there is no such node in {}; ids look like '{first}'",
+            args.node, args.graph
+        )
+    })?;
+    ensure!(
+        (1..=4_294_967_295).contains(&args.n),
+        "-n {}; it takes 1 to 4 294 967 295",
+        args.n
+    );
+    let budget = Budget { memory: args.max_memory, fills: Some(1), ..Default::default() };
+    let plan = NegativePlan::new(&graph, &args.negatives, &budget)?;
+    if !quiet {
+        print::message(&plan.summary());
+    }
+    let sampler = plan.build(&graph)?;
+    ensure!(
+        sampler.has_negatives(centre),
+        "--node {} is linked to every other node: there is no pair without an edge",
+        args.node
+    );
+    let mut counts = vec![0_u64; graph.nodes()];
+    let mut rng = Rng::new(args.seed, Purpose::Negative, 0, u64::from(centre));
+    let mut negatives = vec![0; args.n.min(1 << 16)];
+    let mut left = args.n;
+    while left > 0 {
+        let now = left.min(negatives.len());
+        sampler.fill(centre, &mut rng, &mut negatives[..now]);
+        for &negative in &negatives[..now] {
+            counts[negative as usize] += 1;
+        }
+        left -= now;
+    }
+    let (far, by_distance) = by_distance(&graph, centre, &counts, args)?;
+    if args.json {
+        let drawn = (0..).zip(&counts).filter(|(_, count)| **count > 0);
+        let drawn = drawn.map(|(row, &count)| (graph.names().get(row).into_owned(), count.into()));
+        return print::json(&Sample {
+            node: args.node.clone(),
+            draws: args.n,
+            negatives: plan.negatives.name(),
+            strategy: plan.strategy,
+            landmarks: plan.landmarks,
+            far,
+            seed: args.seed,
+            counts: drawn.collect(),
+            by_distance,
+        });
+    }
+    print::result(&table(&graph, args, plan.negatives, &counts, &by_distance, far))
+}
+
+/// Draws by true distance, whatever the law saw; and `far`, if nodes without a path exist.
+fn by_distance(
+    graph: &Graph,
+    centre: Node,
+    counts: &[u64],
+    args: &Args,
+) -> anyhow::Result<(Option<u32>, BTreeMap<u32, u64>)> {
+    let components = Components::new(graph);
+    let far = match components.len() {
+        0 | 1 => None,
+        _ => Some(args.negatives.far.hops(graph, &components)?),
+    };
+    let mut by_distance = BTreeMap::new();
+    for (hops, &count) in Levels::new(graph, centre).hops().into_iter().zip(counts) {
+        if count > 0 {
+            *by_distance.entry(hops.or(far).unwrap_or(0)).or_insert(0) += count;
+        }
+    }
+    Ok((far, by_distance))
+}
+
+fn table(
+    graph: &Graph,
+    args: &Args,
+    negatives: Negatives,
+    counts: &[u64],
+    by_distance: &BTreeMap<u32, u64>,
+    far: Option<u32>,
+) -> String {
+    let draws = grouped(args.n as u64);
+    let mut text = format!("{draws} negatives of node {} by {}\n", args.node, negatives.name());
+    text.push_str("\nby distance\n");
+    let label = |hops: u32| if Some(hops) == far { "far".to_owned() } else { hops.to_string() };
+    let rows: Vec<_> = by_distance.iter().map(|(&hops, &count)| (label(hops), count)).collect();
+    text.push_str(&print::distance_bars(&rows));
+    let mut order: Vec<Node> = (0..graph.nodes() as Node).collect();
+    order.retain(|&node| counts[node as usize] > 0);
+    order.sort_by_key(|&node| std::cmp::Reverse(counts[node as usize]));
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "\nmost often, of {} nodes", grouped(order.len() as u64));
+    for &node in order.iter().take(10) {
+        let count = counts[node as usize];
+        let share = 100.0 * count as f64 / args.n as f64;
+        let _ = writeln!(
+            text,
+            "  {:<20} {:>10}  {share:6.3} %",
+            graph.names().get(node),
+            grouped(count)
+        );
+    }
+    text
+}
+
+/// Bytes, as people write them.
+fn memory(text: &str) -> Result<u64, String> {
+    let lower = text.to_lowercase();
+    let units =
+        [("gb", 1e9), ("g", 1e9), ("mb", 1e6), ("m", 1e6), ("kb", 1e3), ("k", 1e3), ("b", 1.0)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|(name, unit)| lower.strip_suffix(name).map(|number| (number, *unit)))
+        .unwrap_or((&lower, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as u64),
+        _ => Err("a size such as 800MB or 8GB".to_owned()),
+    }
+}
