@@ -1,12 +1,15 @@
 //! Reading graphs: the format is recognised by the file, nothing has to be said.
 
+mod array;
 mod ids;
 mod lines;
 mod matrix_market;
+mod numpy;
+mod scipy;
 mod text;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::builtin::builtin;
@@ -55,6 +58,8 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
 pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
     let (list, notes) = match ending(path).as_str() {
         "mtx" => (matrix_market::read(no_nodes(path, nodes)?)?, Vec::new()),
+        "npy" => numpy::read(path, nodes)?,
+        "npz" => (scipy::read(no_nodes(path, nodes)?)?, Vec::new()),
         _ => text::read(path, nodes)?,
     };
     if list.pairs.is_empty() {
@@ -115,6 +120,19 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     } else {
         Box::new(file)
     })
+}
+
+/// Opens a file that is not read from start to end; a packed one is unpacked to disk first.
+fn open_seekable(path: &Path) -> Result<File> {
+    let fail = |e: std::io::Error| read_error(path, &e);
+    let ending = path.extension().unwrap_or_default();
+    if !ending.eq_ignore_ascii_case("gz") && !ending.eq_ignore_ascii_case("zst") {
+        return File::open(path).map_err(fail);
+    }
+    let mut unpacked = tempfile::tempfile().map_err(fail)?;
+    std::io::copy(&mut open(path)?, &mut unpacked).map_err(fail)?;
+    unpacked.rewind().map_err(fail)?;
+    Ok(unpacked)
 }
 
 /// What a failed read says: a stream that ends too early was cut off on its way here.
