@@ -5,6 +5,8 @@ mod ids;
 mod lines;
 mod matrix_market;
 mod numpy;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod scipy;
 mod text;
 
@@ -60,6 +62,13 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
         "mtx" => (matrix_market::read(no_nodes(path, nodes)?)?, Vec::new()),
         "npy" => numpy::read(path, nodes)?,
         "npz" => (scipy::read(no_nodes(path, nodes)?)?, Vec::new()),
+        #[cfg(feature = "parquet")]
+        "parquet" => (parquet::read(path, nodes)?, Vec::new()),
+        #[cfg(not(feature = "parquet"))]
+        "parquet" => {
+            let message = "this build reads no Parquet; build it with --features parquet";
+            return Err(Error::file(path, message));
+        }
         _ => text::read(path, nodes)?,
     };
     if list.pairs.is_empty() {
