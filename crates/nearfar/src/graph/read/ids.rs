@@ -15,6 +15,7 @@ use crate::error::Result;
 #[derive(Clone, Copy)]
 pub(super) enum Id<'a> {
     Integer(u64),
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only Parquet has texts"))]
     Text(&'a str),
 }
 
@@ -68,12 +69,11 @@ impl Ids {
 
     /// Adds one edge.
     pub(super) fn push(&mut self, a: Id<'_>, b: Id<'_>) {
-        let pair = match (&self.words, a.small(), b.small()) {
-            (None, Some(a), Some(b)) => (a, b),
-            _ => {
-                let words = self.words();
-                (a.insert_into(words), b.insert_into(words))
-            }
+        let pair = if let (None, Some(a), Some(b)) = (&self.words, a.small(), b.small()) {
+            (a, b)
+        } else {
+            let words = self.words();
+            (a.insert_into(words), b.insert_into(words))
         };
         self.pairs.push(pair);
     }
@@ -134,6 +134,7 @@ impl Ids {
     }
 
     fn integer_rows(&mut self) -> Names {
+        const NONE: u32 = u32::MAX;
         let largest = |(a, b): &(u32, u32)| *a.max(b);
         let largest = self.pairs.iter().map(largest).chain(self.nodes.iter().copied()).max();
         let Some(largest) = largest.map(|id| id as usize) else {
@@ -144,7 +145,6 @@ impl Ids {
             // A table of all integers up to the largest would be mostly empty.
             return Names::Words(std::mem::take(self.words()));
         }
-        const NONE: u32 = u32::MAX;
         let mut row_of = vec![NONE; largest + 1];
         let mut order = Vec::new();
         let ends = self.pairs.iter().flat_map(|&(a, b)| [a, b]);

@@ -268,7 +268,7 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest?;
         let Some(separator) = self.separator else {
-            let end = rest.iter().position(|b| b.is_ascii_whitespace());
+            let end = rest.iter().position(u8::is_ascii_whitespace);
             self.rest = end.map(|end| rest[end..].trim_ascii_start());
             return Some(Ok(Cow::Borrowed(&rest[..end.unwrap_or(rest.len())])));
         };
