@@ -4,8 +4,38 @@
 //! then row = id. Which of the two it is shows only at the end, so integers are kept as they are
 //! for as long as there is nothing else.
 
+use std::path::Path;
+
 use super::super::names::integer;
 use super::super::{EdgeList, Names, Node, Words};
+use super::node_ids;
+use crate::error::Result;
+
+/// The id of one end of an edge, in a format that has types.
+#[derive(Clone, Copy)]
+pub(super) enum Id<'a> {
+    Integer(u64),
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only Parquet has texts"))]
+    Text(&'a str),
+}
+
+impl Id<'_> {
+    /// The id as an integer that can serve as a row.
+    fn small(self) -> Option<u32> {
+        match self {
+            // The largest u32 is left free, as in `integer`.
+            Self::Integer(id) => u32::try_from(id).ok().filter(|&id| id < u32::MAX),
+            Self::Text(id) => integer(id.as_bytes()),
+        }
+    }
+
+    fn insert_into(self, words: &mut Words) -> Node {
+        match self {
+            Self::Integer(id) => words.insert(itoa::Buffer::new().format(id)),
+            Self::Text(id) => words.insert(id),
+        }
+    }
+}
 
 /// Edges whose ends are given by id.
 #[derive(Default)]
@@ -20,13 +50,32 @@ pub(super) struct Ids {
 
 impl Ids {
     /// Starts with the nodes that are known to exist.
-    pub(super) fn with_nodes(ids: &[String]) -> Self {
+    fn with_nodes(ids: &[String]) -> Self {
         let mut all = Self::default();
         match ids.iter().map(|id| integer(id.as_bytes())).collect() {
             Some(integers) => all.nodes = integers,
             None => all.words = Some(ids.iter().collect()),
         }
         all
+    }
+
+    /// Starts with the nodes that a file lists, if there is one.
+    pub(super) fn with_node_file(nodes: Option<&Path>) -> Result<Self> {
+        Ok(match nodes {
+            Some(path) => Self::with_nodes(&node_ids(path)?),
+            None => Self::default(),
+        })
+    }
+
+    /// Adds one edge.
+    pub(super) fn push(&mut self, a: Id<'_>, b: Id<'_>) {
+        let pair = if let (None, Some(a), Some(b)) = (&self.words, a.small(), b.small()) {
+            (a, b)
+        } else {
+            let words = self.words();
+            (a.insert_into(words), b.insert_into(words))
+        };
+        self.pairs.push(pair);
     }
 
     /// Whether all ids so far are integers.
@@ -153,6 +202,19 @@ mod tests {
         let (names, pairs) = rows(&[], &[(4_000_000_000, 7), (7, 5)]);
         assert_eq!(names, ["4000000000", "7", "5"]);
         assert_eq!(pairs, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn one_id_is_one_row_however_it_is_written() {
+        let mut ids = Ids::default();
+        ids.push(Id::Integer(7), Id::Text("0"));
+        assert!(ids.all_integers());
+        ids.push(Id::Integer(u64::from(u32::MAX)), Id::Text("7"));
+        ids.push(Id::Text("07"), Id::Integer(0));
+        let list = ids.finish(None);
+        let names: Vec<_> = (0..4).map(|row| list.names.get(row)).collect();
+        assert_eq!(names, ["7", "0", "4294967295", "07"]);
+        assert_eq!(list.pairs, [(0, 1), (2, 0), (3, 1)]);
     }
 
     #[test]

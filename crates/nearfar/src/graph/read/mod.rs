@@ -1,14 +1,21 @@
 //! Reading graphs: the format is recognised by the file, nothing has to be said.
 
+mod array;
 mod ids;
+mod lines;
+mod matrix_market;
+mod numpy;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod scipy;
 mod text;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::builtin::builtin;
-use super::{Dataset, EdgeList};
+use super::{Dataset, EdgeList, Node};
 use crate::error::{Error, Result};
 
 /// How to read a graph.
@@ -49,11 +56,55 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     Ok(if options.largest_component { dataset.largest_component() } else { dataset })
 }
 
-/// Reads one file of edges.
+/// Reads one file of edges. Its ending says the format; any other ending is text.
 pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
-    let (list, notes) = text::read(path, nodes)?;
+    let (list, notes) = match ending(path).as_str() {
+        "mtx" => (matrix_market::read(no_nodes(path, nodes)?)?, Vec::new()),
+        "npy" => numpy::read(path, nodes)?,
+        "npz" => (scipy::read(no_nodes(path, nodes)?)?, Vec::new()),
+        #[cfg(feature = "parquet")]
+        "parquet" => (parquet::read(path, nodes)?, Vec::new()),
+        #[cfg(not(feature = "parquet"))]
+        "parquet" => {
+            let message = "this build reads no Parquet; build it with --features parquet";
+            return Err(Error::file(path, message));
+        }
+        _ => text::read(path, nodes)?,
+    };
+    if list.pairs.is_empty() {
+        return Err(Error::file(path, "no edge in it"));
+    }
     let (graph, dropped) = build(path, list)?;
     Ok(Dataset { dropped, notes, ..Dataset::of(graph) })
+}
+
+/// The ending of a file's name in lower case, that of a packed file without `.gz` or `.zst`.
+fn ending(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    name.rsplit_once('.').map_or("", |(_, ending)| ending).to_owned()
+}
+
+/// Passes on the path of a matrix, for which no file of nodes may be given.
+fn no_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
+    match nodes {
+        None => Ok(path),
+        Some(_) => Err(Error::file(path, "a matrix has all its nodes already: leave --nodes out")),
+    }
+}
+
+/// The number of nodes of a matrix.
+fn square(rows: u64, columns: u64) -> Result<usize, String> {
+    if rows != columns {
+        return Err(format!(
+            "a matrix of {rows} rows and {columns} columns; a graph's is square, one row and one \
+             column for each node"
+        ));
+    }
+    match u32::try_from(rows) {
+        Ok(n) if n < Node::MAX => Ok(n as usize),
+        _ => Err(format!("a matrix of {rows} rows; at most 4 294 967 294 nodes can be read")),
+    }
 }
 
 fn build(path: &Path, list: EdgeList) -> Result<(super::Graph, super::Dropped)> {
@@ -78,6 +129,19 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     } else {
         Box::new(file)
     })
+}
+
+/// Opens a file that is not read from start to end; a packed one is unpacked to disk first.
+fn open_seekable(path: &Path) -> Result<File> {
+    let fail = |e: std::io::Error| read_error(path, &e);
+    let ending = path.extension().unwrap_or_default();
+    if !ending.eq_ignore_ascii_case("gz") && !ending.eq_ignore_ascii_case("zst") {
+        return File::open(path).map_err(fail);
+    }
+    let mut unpacked = tempfile::tempfile().map_err(fail)?;
+    std::io::copy(&mut open(path)?, &mut unpacked).map_err(fail)?;
+    unpacked.rewind().map_err(fail)?;
+    Ok(unpacked)
 }
 
 /// What a failed read says: a stream that ends too early was cut off on its way here.

@@ -1,36 +1,27 @@
 //! Edge lists as text.
 //!
-//! The file is cut at line ends into blocks of a few megabytes. Blocks are parsed side by side,
-//! each numbering its own ids; then they are merged in file order, while the next ones are being
-//! parsed. So the rows are the same for any number of threads.
+//! [`Blocks`] of the file are parsed side by side, each numbering its own ids, and merged in file
+//! order. So the rows are the same for any number of threads.
 
 use std::borrow::Cow;
-use std::io::Read;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use memchr::memchr;
-use rayon::prelude::*;
 
 use super::super::names::{hash, integer};
 use super::super::{EdgeList, Words};
 use super::ids::Ids;
-use super::{node_ids, open, read_error};
+use super::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 use crate::error::{Error, Result};
 
-const BLOCK: usize = 4 << 20;
 const NO_EDGE: &str = "no edge in it; expected lines 'source target [weight]'";
 
 /// Reads an edge list; also what a reader should know about how it was understood.
 pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<(EdgeList, Vec<String>)> {
-    let mut ids = match nodes {
-        Some(nodes) => Ids::with_nodes(&node_ids(nodes)?),
-        None => Ids::default(),
-    };
-    let mut blocks = Blocks { source: open(path)?, path, rest: Vec::new(), ended: false };
-    let mut first = blocks.next()?.ok_or_else(|| Error::file(path, "the file is empty"))?;
-    if first.starts_with(b"\xef\xbb\xbf") {
-        first.drain(..3);
-    }
+    let mut ids = Ids::with_node_file(nodes)?;
+    let mut blocks = Blocks::open(path)?;
+    let first = blocks.first()?;
     if memchr(0, &first).is_some() {
         let message = "this is a binary file; graphs are read from text (.tsv, .csv, .gz, .zst), \
                        .mtx, .npy, .npz and .parquet";
@@ -38,70 +29,19 @@ pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<(EdgeList, Vec<S
     }
     let layout = Layout::recognise(&first).ok_or_else(|| Error::file(path, NO_EDGE))?;
     let mut weights = (layout.columns == 3).then(Vec::new);
-    let mut line = 0;
-    let mut parsed = vec![parse(&first, &layout, ids.all_integers(), true)];
-    let batch = rayon::current_num_threads().max(1) * 2;
-    while !parsed.is_empty() {
-        let integers = ids.all_integers();
-        let (merged, next) = rayon::join(
-            || {
-                for block in parsed {
-                    let block =
-                        block.map_err(|(at, message)| Error::line(path, line + at, message))?;
-                    line += block.lines;
-                    merge(block, &mut ids, weights.as_mut());
-                }
-                Ok(())
-            },
-            || {
-                let blocks = blocks.batch(batch)?;
-                let parse = |block: Vec<u8>| parse(&block, &layout, integers, false);
-                Ok(blocks.into_par_iter().map(parse).collect::<Vec<_>>())
-            },
-        );
-        merged?;
-        parsed = next?;
-    }
+    // Only a hint which way to parse: both ways give the same edges.
+    let integers = AtomicBool::new(ids.all_integers());
+    let start = parse(&first, &layout, ids.all_integers(), true);
+    let next = |block: &[u8]| parse(block, &layout, integers.load(Relaxed), false);
+    blocks.parse(start, next, |block| {
+        merge(block, &mut ids, weights.as_mut());
+        integers.store(ids.all_integers(), Relaxed);
+    })?;
     if ids.edges() == 0 {
         return Err(Error::file(path, NO_EDGE));
     }
     let header = layout.header.map(|line| format!("line {line} was taken as a header"));
     Ok((ids.finish(weights), header.into_iter().collect()))
-}
-
-/// Reads a file in blocks that end at line ends.
-struct Blocks<'a> {
-    source: Box<dyn Read + Send>,
-    path: &'a Path,
-    rest: Vec<u8>,
-    ended: bool,
-}
-
-impl Blocks<'_> {
-    fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut block = std::mem::take(&mut self.rest);
-        while !self.ended {
-            let want = (BLOCK as u64).max(block.len() as u64);
-            let got = self.source.by_ref().take(want).read_to_end(&mut block);
-            self.ended = got.map_err(|e| read_error(self.path, &e))? == 0;
-            if let Some(end) = memchr::memrchr(b'\n', &block) {
-                if !self.ended {
-                    self.rest = block.split_off(end + 1);
-                }
-                break;
-            }
-        }
-        Ok((!block.is_empty()).then_some(block))
-    }
-
-    fn batch(&mut self, most: usize) -> Result<Vec<Vec<u8>>> {
-        let mut blocks = Vec::new();
-        while blocks.len() < most {
-            let Some(block) = self.next()? else { break };
-            blocks.push(block);
-        }
-        Ok(blocks)
-    }
 }
 
 /// What the first lines show: how columns are separated, and how many there are.
@@ -172,7 +112,6 @@ const HEADERS: [(&str, &str); 14] = [
 
 /// The edges of one block.
 struct Block {
-    lines: u64,
     edges: Edges,
     weights: Vec<f32>,
 }
@@ -183,19 +122,8 @@ enum Edges {
     Words(Words, Vec<u64>, Vec<(u32, u32)>),
 }
 
-/// The line in the block, counted from 1, and what is wrong with it.
-type LineError = (u64, String);
-
-fn parse(
-    bytes: &[u8],
-    layout: &Layout,
-    integers: bool,
-    is_first: bool,
-) -> Result<Block, LineError> {
-    if let Err(error) = std::str::from_utf8(bytes) {
-        let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64 + 1;
-        return Err((line, "this is not UTF-8 text; save the file as UTF-8".to_owned()));
-    }
+fn parse(bytes: &[u8], layout: &Layout, integers: bool, is_first: bool) -> Parsed<Block> {
+    is_utf8(bytes)?;
     let header = layout.header.filter(|_| is_first);
     if integers && let Some(block) = parse_integers(bytes, layout, header)? {
         return Ok(block);
@@ -208,7 +136,7 @@ fn parse_integers(
     bytes: &[u8],
     layout: &Layout,
     header: Option<u64>,
-) -> Result<Option<Block>, LineError> {
+) -> Result<Option<(u64, Block)>, LineError> {
     let mut pairs = Vec::with_capacity(bytes.len() / 12);
     let mut only_integers = true;
     let (lines, weights) = for_each_edge(bytes, layout, header, |a, b| {
@@ -218,10 +146,10 @@ fn parse_integers(
         }
         only_integers
     })?;
-    Ok(only_integers.then_some(Block { lines, edges: Edges::Integers(pairs), weights }))
+    Ok(only_integers.then_some((lines, Block { edges: Edges::Integers(pairs), weights })))
 }
 
-fn parse_words(bytes: &[u8], layout: &Layout, header: Option<u64>) -> Result<Block, LineError> {
+fn parse_words(bytes: &[u8], layout: &Layout, header: Option<u64>) -> Parsed<Block> {
     let mut words = Words::default();
     let mut hashes = Vec::new();
     let mut number = |id: &[u8]| -> u32 {
@@ -240,7 +168,7 @@ fn parse_words(bytes: &[u8], layout: &Layout, header: Option<u64>) -> Result<Blo
         pairs.push((a, number(b)));
         true
     })?;
-    Ok(Block { lines, edges: Edges::Words(words, hashes, pairs), weights })
+    Ok((lines, Block { edges: Edges::Words(words, hashes, pairs), weights }))
 }
 
 /// Calls `edge` with the two ids of every line until it returns false; returns the number of
@@ -262,7 +190,9 @@ fn for_each_edge(
         let columns = [fields.next(), fields.next(), fields.next(), fields.next()];
         let found = columns.iter().flatten().count() + fields.count();
         if found != layout.columns || !(2..=3).contains(&found) {
-            return Err((number, wrong_columns(layout, found)));
+            // A quote that is not closed swallows columns; then the quote is what is wrong.
+            let bad_quote = columns.into_iter().flatten().find_map(Result::err);
+            return Err((number, bad_quote.unwrap_or_else(|| wrong_columns(layout, found))));
         }
         let mut columns = columns.into_iter().flatten();
         let mut column = || columns.next().unwrap_or(Ok(Cow::Borrowed(b"")));
@@ -299,15 +229,6 @@ fn wrong_columns(layout: &Layout, found: usize) -> String {
     }
 }
 
-fn weight(field: &[u8]) -> Result<f32, String> {
-    let text = String::from_utf8_lossy(field);
-    match text.parse::<f32>() {
-        Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-        Ok(_) => Err(format!("weight {text}; weights are finite and not negative")),
-        Err(_) => Err(format!("'{text}' where a weight, a number, should be")),
-    }
-}
-
 fn merge(block: Block, ids: &mut Ids, weights: Option<&mut Vec<f32>>) {
     match block.edges {
         Edges::Integers(pairs) => ids.extend_integers(&pairs),
@@ -325,34 +246,6 @@ fn merge(block: Block, ids: &mut Ids, weights: Option<&mut Vec<f32>>) {
 
 fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().first().is_none_or(|first| matches!(first, b'#' | b'%'))
-}
-
-/// The lines of a block with their numbers, counted from 1, without line ends.
-struct Lines<'a> {
-    rest: &'a [u8],
-    number: u64,
-}
-
-impl<'a> Lines<'a> {
-    fn new(block: &'a [u8]) -> Self {
-        Self { rest: block, number: 0 }
-    }
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = (u64, &'a [u8]);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let end = memchr(b'\n', self.rest).unwrap_or(self.rest.len());
-        let line = &self.rest[..end];
-        self.rest = self.rest.get(end + 1..).unwrap_or_default();
-        self.number += 1;
-        Some((self.number, line.strip_suffix(b"\r").unwrap_or(line)))
-    }
 }
 
 /// The fields of a line, without blanks around them; quoted ones without their quotes.

@@ -1,0 +1,221 @@
+//! One NumPy array: a `.npy` file, or a member of a `.npz` archive.
+//!
+//! It starts with `\x93NUMPY`, two bytes of version and the length of the header, which is a
+//! Python dictionary: `{'descr': '<i8', 'fortran_order': False, 'shape': (3, 2), }`. The values
+//! follow without gaps. They stay bytes here and are decoded one by one, so that an array takes
+//! no more memory than it has to. Sizes are the file's claim: none is believed before the bytes
+//! are there.
+
+use std::io::{self, ErrorKind, Read};
+
+pub(super) struct Array {
+    dtype: DType,
+    pub(super) shape: Vec<usize>,
+    /// Whether the first dimension is the one that runs fastest.
+    pub(super) fortran: bool,
+    bytes: Vec<u8>,
+}
+
+/// How a value is written: `<i8` is a little-endian integer of eight bytes.
+struct DType {
+    kind: Kind,
+    size: usize,
+    big_endian: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Int,
+    Uint,
+    Float,
+    Bytes,
+    Unicode,
+}
+
+/// A value, widened.
+enum Number {
+    Int(i64),
+    Uint(u64),
+    Float(f64),
+}
+
+/// NumPy itself reads no longer header unless it is told to.
+const LONGEST_HEADER: usize = 10_000;
+
+impl Array {
+    pub(super) fn read(mut source: impl Read) -> io::Result<Self> {
+        let (dtype, shape, fortran) = parse_header(&read_header(&mut source)?)?;
+        let values = shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len));
+        let size = values.and_then(|values| values.checked_mul(dtype.size));
+        let size = size.ok_or_else(|| invalid(format!("an array of shape {shape:?}")))?;
+        let mut bytes = Vec::new();
+        source.by_ref().take(size as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < size {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        // A packed file compares its checksum at the end.
+        io::copy(&mut source, &mut io::sink())?;
+        Ok(Self { dtype, shape, fortran, bytes })
+    }
+
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self.dtype.kind, Kind::Int | Kind::Uint)
+    }
+
+    pub(super) fn is_float(&self) -> bool {
+        self.dtype.kind == Kind::Float
+    }
+
+    /// What the values are, in words.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.dtype.kind {
+            Kind::Bool => "truth values",
+            Kind::Int | Kind::Uint => "integers",
+            Kind::Float => "floats",
+            Kind::Bytes | Kind::Unicode => "texts",
+        }
+    }
+
+    /// Whether the values are numbers, or truth values that can stand for them.
+    pub(super) fn is_numeric(&self) -> bool {
+        !matches!(self.dtype.kind, Kind::Bytes | Kind::Unicode)
+    }
+
+    /// The length, if there is one dimension.
+    pub(super) fn len(&self) -> Option<usize> {
+        match self.shape[..] {
+            [len] => Some(len),
+            _ => None,
+        }
+    }
+
+    /// The value at a place, counted as the values lie in the file, if it is a whole number ≥ 0.
+    pub(super) fn whole(&self, at: usize) -> Result<u64, String> {
+        // Beyond 2^53, neighbouring integers are the same double.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        match self.get(at) {
+            Number::Uint(value) => Ok(value),
+            Number::Int(value) => {
+                u64::try_from(value).map_err(|_| format!("{value} where an integer ≥ 0 should be"))
+            }
+            Number::Float(value) if (0.0..EXACT).contains(&value) && value.fract() == 0.0 => {
+                Ok(value as u64)
+            }
+            Number::Float(value) => Err(format!("{value} where an integer ≥ 0 should be")),
+        }
+    }
+
+    /// The value at a place as a weight.
+    pub(super) fn weight(&self, at: usize) -> f32 {
+        match self.get(at) {
+            Number::Int(value) => value as f32,
+            Number::Uint(value) => value as f32,
+            Number::Float(value) => value as f32,
+        }
+    }
+
+    fn get(&self, at: usize) -> Number {
+        let DType { kind, size, big_endian } = self.dtype;
+        let mut wide = [0; 8];
+        wide[..size].copy_from_slice(&self.bytes[at * size..][..size]);
+        if big_endian {
+            wide[..size].reverse();
+        }
+        let bits = u64::from_le_bytes(wide);
+        let unused = 64 - 8 * size;
+        match kind {
+            Kind::Int => Number::Int((bits << unused).cast_signed() >> unused),
+            Kind::Float if size == 4 => Number::Float(f32::from_bits(bits as u32).into()),
+            Kind::Float => Number::Float(f64::from_bits(bits)),
+            _ => Number::Uint(bits),
+        }
+    }
+
+    /// The text of an array that is one text and nothing else.
+    pub(super) fn text(&self) -> Option<String> {
+        let text: String = match self.dtype.kind {
+            Kind::Bytes => self.bytes.iter().copied().map(char::from).collect(),
+            Kind::Unicode => self.bytes.chunks_exact(4).map(|c| self.character(c)).collect(),
+            _ => return None,
+        };
+        self.shape.is_empty().then(|| text.trim_end_matches('\0').to_owned())
+    }
+
+    fn character(&self, bytes: &[u8]) -> char {
+        let bytes = bytes.try_into().unwrap_or_default();
+        let big_endian = self.dtype.big_endian;
+        let code = if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
+        char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+}
+
+fn read_header(source: &mut impl Read) -> io::Result<String> {
+    let mut start = [0; 8];
+    source.read_exact(&mut start)?;
+    if !start.starts_with(b"\x93NUMPY") {
+        return Err(invalid("this is not a NumPy array; write it with numpy.save"));
+    }
+    let mut len = [0; 4];
+    // From version 2 on, the length has four bytes.
+    let bytes = if start[6] == 1 { 2 } else { 4 };
+    source.read_exact(&mut len[..bytes])?;
+    let len = u32::from_le_bytes(len) as usize;
+    if len > LONGEST_HEADER {
+        return Err(invalid("its header is longer than that of any plain array"));
+    }
+    let mut header = vec![0; len];
+    source.read_exact(&mut header)?;
+    String::from_utf8(header).map_err(|_| invalid("its header is no text"))
+}
+
+fn parse_header(header: &str) -> io::Result<(DType, Vec<usize>, bool)> {
+    let value = |key: &str| -> io::Result<&str> {
+        let after = header.split_once(&format!("'{key}':")).map(|(_, after)| after.trim_start());
+        after.ok_or_else(|| invalid(format!("its header has no '{key}'")))
+    };
+    let descr = value("descr")?.strip_prefix('\'').and_then(|text| text.split_once('\''));
+    let Some((descr, _)) = descr else {
+        return Err(invalid("an array of records; save its columns as one plain array"));
+    };
+    let dtype = DType::parse(descr).ok_or_else(|| {
+        invalid(format!(
+            "an array of '{descr}'; integers, and floats of 32 or 64 bits, can be read: convert \
+             it with .astype"
+        ))
+    })?;
+    let shape = value("shape")?.strip_prefix('(').and_then(|text| text.split_once(')'));
+    let lengths = shape.map(|(shape, _)| shape.split(',').map(str::trim));
+    let shape: Option<Vec<usize>> = lengths.and_then(|lengths| {
+        lengths.filter(|len| !len.is_empty()).map(|len| len.parse().ok()).collect()
+    });
+    let shape = shape.ok_or_else(|| invalid("its header has no shape that can be understood"))?;
+    Ok((dtype, shape, value("fortran_order")?.starts_with("True")))
+}
+
+impl DType {
+    fn parse(descr: &str) -> Option<Self> {
+        let mut chars = descr.chars();
+        let big_endian = match chars.next()? {
+            '<' | '|' => false,
+            '>' => true,
+            _ => return None,
+        };
+        let kind = chars.next()?;
+        let size: usize = chars.as_str().parse().ok()?;
+        let (kind, size) = match (kind, size) {
+            ('b', 1) => (Kind::Bool, 1),
+            ('i', 1 | 2 | 4 | 8) => (Kind::Int, size),
+            ('u', 1 | 2 | 4 | 8) => (Kind::Uint, size),
+            ('f', 4 | 8) => (Kind::Float, size),
+            ('S', _) => (Kind::Bytes, size),
+            ('U', _) => (Kind::Unicode, size.checked_mul(4)?),
+            _ => return None,
+        };
+        Some(Self { kind, size, big_endian })
+    }
+}
+
+fn invalid(message: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, message.into())
+}

@@ -1,0 +1,147 @@
+//! Text, cut at line ends into blocks of a few megabytes that are parsed side by side.
+
+use std::io::Read;
+use std::path::Path;
+
+use memchr::memchr;
+use rayon::prelude::*;
+
+use super::{open, read_error};
+use crate::error::{Error, Result};
+
+const BLOCK: usize = 4 << 20;
+
+/// The line in the block, counted from 1, and what is wrong with it.
+pub(super) type LineError = (u64, String);
+
+/// The number of lines of a block and what stands in it.
+pub(super) type Parsed<T> = Result<(u64, T), LineError>;
+
+/// Reads a file in blocks that end at line ends.
+pub(super) struct Blocks<'a> {
+    source: Box<dyn Read + Send>,
+    path: &'a Path,
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        Ok(Self { source: open(path)?, path, rest: Vec::new(), ended: false })
+    }
+
+    /// The first block, without a byte order mark.
+    pub(super) fn first(&mut self) -> Result<Vec<u8>> {
+        let empty = || Error::file(self.path, "the file is empty");
+        let mut first = self.next()?.ok_or_else(empty)?;
+        if first.starts_with(b"\xef\xbb\xbf") {
+            first.drain(..3);
+        }
+        Ok(first)
+    }
+
+    /// Parses the blocks that follow `first`, several at a time, and merges all of them in file
+    /// order, while the next ones are being parsed.
+    pub(super) fn parse<T: Send>(
+        mut self,
+        first: Parsed<T>,
+        parse: impl Fn(&[u8]) -> Parsed<T> + Sync,
+        mut merge: impl FnMut(T) + Send,
+    ) -> Result<()> {
+        let path = self.path;
+        let batch = rayon::current_num_threads().max(1) * 2;
+        let mut line = 0;
+        let mut parsed = vec![first];
+        while !parsed.is_empty() {
+            let (merged, next) = rayon::join(
+                || {
+                    for block in parsed {
+                        let (lines, block) =
+                            block.map_err(|(at, message)| Error::line(path, line + at, message))?;
+                        line += lines;
+                        merge(block);
+                    }
+                    Ok(())
+                },
+                || {
+                    let blocks = self.batch(batch)?;
+                    Ok(blocks.par_iter().map(|block| parse(block)).collect::<Vec<_>>())
+                },
+            );
+            merged?;
+            parsed = next?;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut block = std::mem::take(&mut self.rest);
+        while !self.ended {
+            let want = (BLOCK as u64).max(block.len() as u64);
+            let got = self.source.by_ref().take(want).read_to_end(&mut block);
+            self.ended = got.map_err(|e| read_error(self.path, &e))? == 0;
+            if let Some(end) = memchr::memrchr(b'\n', &block) {
+                if !self.ended {
+                    self.rest = block.split_off(end + 1);
+                }
+                break;
+            }
+        }
+        Ok((!block.is_empty()).then_some(block))
+    }
+
+    fn batch(&mut self, most: usize) -> Result<Vec<Vec<u8>>> {
+        let mut blocks = Vec::new();
+        while blocks.len() < most {
+            let Some(block) = self.next()? else { break };
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+}
+
+/// The lines of a block with their numbers, counted from 1, without line ends.
+pub(super) struct Lines<'a> {
+    rest: &'a [u8],
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(block: &'a [u8]) -> Self {
+        Self { rest: block, number: 0 }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = (u64, &'a [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = memchr(b'\n', self.rest).unwrap_or(self.rest.len());
+        let line = &self.rest[..end];
+        self.rest = self.rest.get(end + 1..).unwrap_or_default();
+        self.number += 1;
+        Some((self.number, line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+}
+
+/// Checks that a block is UTF-8.
+pub(super) fn is_utf8(bytes: &[u8]) -> Result<(), LineError> {
+    std::str::from_utf8(bytes).map(|_| ()).map_err(|error| {
+        let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64 + 1;
+        (line, "this is not UTF-8 text; save the file as UTF-8".to_owned())
+    })
+}
+
+/// Reads a weight.
+pub(super) fn weight(field: &[u8]) -> Result<f32, String> {
+    let text = String::from_utf8_lossy(field);
+    match text.parse::<f32>() {
+        Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+        Ok(_) => Err(format!("weight {text}; weights are finite and not negative")),
+        Err(_) => Err(format!("'{text}' where a weight, a number, should be")),
+    }
+}

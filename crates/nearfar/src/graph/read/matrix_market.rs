@@ -1,0 +1,168 @@
+//! Matrix Market files, `.mtx`: a sparse matrix as text.
+//!
+//! ```text
+//! %%MatrixMarket matrix coordinate real general
+//! % any comments
+//! 4 4 2
+//! 1 2 0.5
+//! 4 1 2
+//! ```
+//!
+//! The first line says what follows: the kind of numbers (`pattern` has none), and whether an
+//! entry also stands for its mirror image (`symmetric`) or not (`general`), which is all the same
+//! for an undirected graph. After the comments come rows, columns and the number of entries, then
+//! the entries: row, column, value, counted from 1. Every row is a node, isolated ones too.
+
+use std::path::Path;
+
+use super::super::{EdgeList, Names, Node};
+use super::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
+use super::square;
+use crate::error::{Error, Result};
+
+/// Reads a matrix as a graph.
+pub(super) fn read(path: &Path) -> Result<EdgeList> {
+    let mut blocks = Blocks::open(path)?;
+    let first = blocks.first()?;
+    let header =
+        Header::parse(&first).map_err(|(line, message)| Error::line(path, line, message))?;
+    let mut pairs = Vec::new();
+    let mut weights = header.weighted.then(Vec::new);
+    let start = parse(&first, &header, header.line);
+    let next = |block: &[u8]| parse(block, &header, 0);
+    blocks.parse(start, next, |block| {
+        pairs.extend(block.pairs);
+        if let Some(weights) = &mut weights {
+            weights.extend(block.weights);
+        }
+    })?;
+    if pairs.len() as u64 != header.entries {
+        let message = format!(
+            "this line promises {} entries, and {} follow; the file is cut off or badly written",
+            header.entries,
+            pairs.len()
+        );
+        return Err(Error::line(path, header.line, message));
+    }
+    Ok(EdgeList { pairs, weights, names: Names::Range { start: 1, len: header.n } })
+}
+
+/// What stands before the entries.
+struct Header {
+    weighted: bool,
+    n: usize,
+    entries: u64,
+    /// The number of the last line of the header.
+    line: u64,
+}
+
+impl Header {
+    fn parse(block: &[u8]) -> Result<Self, LineError> {
+        let mut lines = Lines::new(block);
+        let (number, banner) = lines.next().unwrap_or_default();
+        let weighted = is_weighted(banner).map_err(|message| (number.max(1), message))?;
+        let mut last = number;
+        for (number, line) in lines {
+            last = number;
+            if is_comment(line) {
+                continue;
+            }
+            let fail = |message| (number, message);
+            let sizes: Option<Vec<u64>> = fields(line).map(index).collect();
+            let Some(&[rows, columns, entries]) = sizes.as_deref() else {
+                return Err(fail("expected 'rows columns entries', three numbers".to_owned()));
+            };
+            let n = square(rows, columns).map_err(fail)?;
+            return Ok(Self { weighted, n, entries, line: number });
+        }
+        Err((last, "the file ends before the line 'rows columns entries'".to_owned()))
+    }
+}
+
+/// Reads the first line; returns whether entries have values.
+fn is_weighted(banner: &[u8]) -> Result<bool, String> {
+    let text = String::from_utf8_lossy(banner).to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let &["%%matrixmarket", "matrix", layout, numbers, symmetry] = &words[..] else {
+        let expected = "expected '%%MatrixMarket matrix coordinate real general' or the like; \
+                        a plain edge list is read from a file that does not end in .mtx";
+        return Err(expected.to_owned());
+    };
+    if layout != "coordinate" {
+        return Err(format!("a matrix in '{layout}' layout; write it as 'coordinate', sparse"));
+    }
+    if !matches!(symmetry, "general" | "symmetric") {
+        let way_out = "edges have weights ≥ 0, the same in both directions; write it as 'general' \
+                       or 'symmetric'";
+        return Err(format!("a matrix that is '{symmetry}'; {way_out}"));
+    }
+    match numbers {
+        "pattern" => Ok(false),
+        "real" | "double" | "integer" | "unsigned-integer" => Ok(true),
+        _ => Err(format!("a matrix of '{numbers}' values; weights are real, integer or pattern")),
+    }
+}
+
+/// The entries of one block.
+#[derive(Default)]
+struct Entries {
+    pairs: Vec<(Node, Node)>,
+    weights: Vec<f32>,
+}
+
+/// Parses the lines of a block after the first `skip`.
+fn parse(block: &[u8], header: &Header, skip: u64) -> Parsed<Entries> {
+    is_utf8(block)?;
+    let mut entries = Entries::default();
+    let mut count = 0;
+    for (number, line) in Lines::new(block) {
+        count = number;
+        if number <= skip || is_comment(line) {
+            continue;
+        }
+        entry(line, header, &mut entries).map_err(|message| (number, message))?;
+    }
+    Ok((count, entries))
+}
+
+fn entry(line: &[u8], header: &Header, entries: &mut Entries) -> Result<(), String> {
+    let mut fields = fields(line);
+    let mut end = |name: &str| -> Result<Node, String> {
+        let field = fields.next().ok_or_else(|| wrong_fields(header))?;
+        match index(field) {
+            Some(at) if (1..=header.n as u64).contains(&at) => Ok(at as Node - 1),
+            Some(at) => Err(format!("{name} {at} in a matrix of {n} rows, 1 to {n}", n = header.n)),
+            None => {
+                let text = String::from_utf8_lossy(field);
+                Err(format!("'{text}' where the number of a {name} should be"))
+            }
+        }
+    };
+    let pair = (end("row")?, end("column")?);
+    if header.weighted {
+        let value = fields.next().ok_or_else(|| wrong_fields(header))?;
+        entries.weights.push(weight(value)?);
+    }
+    if fields.next().is_some() {
+        return Err(wrong_fields(header));
+    }
+    entries.pairs.push(pair);
+    Ok(())
+}
+
+fn wrong_fields(header: &Header) -> String {
+    let expected = if header.weighted { "row column value" } else { "row column" };
+    format!("expected '{expected}', as the first line of the file says")
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    line.trim_ascii_start().first().is_none_or(|&first| first == b'%')
+}
+
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty())
+}
+
+fn index(field: &[u8]) -> Option<u64> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}

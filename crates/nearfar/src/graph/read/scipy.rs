@@ -1,0 +1,148 @@
+//! SciPy sparse matrices, `.npz`, as `scipy.sparse.save_npz` writes them.
+//!
+//! A zip archive with one array a member: `format`, a text; `shape`; the values, `data`; and
+//! where they stand. In `csr`, row r has its columns in `indices[indptr[r]..indptr[r + 1]]`;
+//! `csc` has it the other way round, and `coo` has a `row` and a `col` for each value. Every row
+//! is a node, isolated ones too. Values are weights, unless all are 1.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::super::{EdgeList, Names, Node};
+use super::array::Array;
+use super::{open_seekable, read_error, square};
+use crate::error::{Error, Result};
+
+/// Reads a matrix as a graph.
+pub(super) fn read(path: &Path) -> Result<EdgeList> {
+    let mut archive = Archive::open(path)?;
+    let fail = |message: String| Error::file(path, message);
+    let format = archive.get("format")?.text().unwrap_or_default();
+    let shape = archive.get("shape")?;
+    if shape.len() != Some(2) || !shape.is_integer() {
+        return Err(fail(
+            "its 'shape' is not two integers; save a matrix of rows and columns".into(),
+        ));
+    }
+    let n = square(shape.whole(0).map_err(fail)?, shape.whole(1).map_err(fail)?).map_err(fail)?;
+    let pairs = match format.as_str() {
+        "csr" | "csc" => {
+            let (indptr, indices) = (archive.integers("indptr")?, archive.integers("indices")?);
+            compressed(n, &indptr, &indices)
+        }
+        "coo" => coordinates(n, &archive.integers("row")?, &archive.integers("col")?),
+        _ => Err(format!("a matrix in '{format}' format; save matrix.tocsr() instead")),
+    };
+    let pairs = pairs.map_err(fail)?;
+    let data = archive.get("data")?;
+    match data.len() {
+        Some(len) if len >= pairs.len() && data.is_numeric() => {}
+        _ => return Err(fail(format!("its 'data' is not {} numbers", pairs.len()))),
+    }
+    let weights: Vec<f32> = (0..pairs.len()).map(|at| data.weight(at)).collect();
+    // An adjacency matrix says that there are edges, not how heavy they are.
+    let plain = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
+    let weights = (!plain).then_some(weights);
+    Ok(EdgeList { pairs, weights, names: Names::Range { start: 0, len: n } })
+}
+
+fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, Node)>, String> {
+    let len = indices.len().unwrap_or(0);
+    if indptr.len() != Some(n + 1) {
+        return Err(format!("its 'indptr' has not {} entries, one more than rows", n + 1));
+    }
+    let mut pairs = Vec::new();
+    let mut start = indptr.whole(0)?;
+    if start != 0 {
+        return Err("its 'indptr' does not start at 0".to_owned());
+    }
+    for row in 0..n {
+        let end = indptr.whole(row + 1)?;
+        if end < start || end > len as u64 {
+            return Err(format!(
+                "row {row} has the entries {start} to {end} of {len}, by its 'indptr'"
+            ));
+        }
+        for at in start..end {
+            pairs.push((row as Node, index(n, indices, at as usize)?));
+        }
+        start = end;
+    }
+    Ok(pairs)
+}
+
+fn coordinates(n: usize, rows: &Array, columns: &Array) -> Result<Vec<(Node, Node)>, String> {
+    let (Some(len), true) = (rows.len(), rows.len() == columns.len()) else {
+        return Err("its 'row' and 'col' differ in length".to_owned());
+    };
+    (0..len).map(|at| Ok((index(n, rows, at)?, index(n, columns, at)?))).collect()
+}
+
+fn index(n: usize, indices: &Array, at: usize) -> Result<Node, String> {
+    match indices.whole(at)? {
+        index if index < n as u64 => Ok(index as Node),
+        index => Err(format!("entry {at} stands at {index} in a matrix of {n} rows and columns")),
+    }
+}
+
+struct Archive<'a> {
+    path: &'a Path,
+    zip: ZipArchive<BufReader<File>>,
+}
+
+impl<'a> Archive<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        let zip = ZipArchive::new(BufReader::new(open_seekable(path)?));
+        Ok(Self { path, zip: zip.map_err(|error| zip_error(path, error))? })
+    }
+
+    /// The array of this name.
+    fn get(&mut self, name: &str) -> Result<Array> {
+        let path = self.path;
+        let Some(at) = self.zip.index_for_name(&format!("{name}.npy")) else {
+            return Err(self.no_matrix(name));
+        };
+        let member = self.zip.by_index(at).map_err(|error| zip_error(path, error))?;
+        Array::read(member).map_err(|error| match read_error(path, &error) {
+            Error::Read { path, reason } => {
+                Error::Read { path, reason: format!("its '{name}': {reason}") }
+            }
+            other => other,
+        })
+    }
+
+    fn integers(&mut self, name: &str) -> Result<Array> {
+        let array = self.get(name)?;
+        if array.is_integer() && array.len().is_some() {
+            return Ok(array);
+        }
+        Err(Error::file(self.path, format!("its '{name}' is not a row of integers")))
+    }
+
+    fn no_matrix(&self, missing: &str) -> Error {
+        let names = self.zip.file_names().flatten();
+        let mut names: Vec<String> =
+            names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect();
+        names.sort_unstable();
+        let message = format!(
+            "no SciPy sparse matrix: it holds {}, and '{missing}' is missing; write it with \
+             scipy.sparse.save_npz, or an edge array with numpy.save",
+            names.join(", ")
+        );
+        Error::file(self.path, message)
+    }
+}
+
+fn zip_error(path: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(error) => read_error(path, &error),
+        error => {
+            let reason = format!("{error}; write it again with scipy.sparse.save_npz");
+            Error::Read { path: path.to_owned(), reason }
+        }
+    }
+}

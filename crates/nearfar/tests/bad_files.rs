@@ -1,0 +1,305 @@
+//! Whatever a file holds, reading it ends in a graph or in an error that names the file.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use nearfar::graph::{ReadOptions, read};
+
+/// Writes a file and reads it as a graph; returns what the error says.
+fn error_of(name: &str, content: impl AsRef<[u8]>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, content).unwrap();
+    let error = read(path.to_str().unwrap(), &ReadOptions::default()).expect_err(name).to_string();
+    error.split_once(name).unwrap_or_else(|| panic!("{name} is not in: {error}")).1.to_owned()
+}
+
+/// Checks that the error says `expected`, right after the name of the file if it starts with `:`.
+fn check(name: &str, content: impl AsRef<[u8]>, expected: &str) {
+    let error = error_of(name, content);
+    let found = if expected.starts_with(':') {
+        error.starts_with(expected)
+    } else {
+        error.contains(expected)
+    };
+    assert!(found, "{name}: expected '{expected}' in '{error}'");
+}
+
+#[test]
+fn text_that_is_no_edge_list() {
+    check("a.txt", "", ": the file is empty");
+    check("a.txt", "\u{feff}", ": no edge in it");
+    check("a.txt", "# nothing\n\n% here\n", ": no edge in it");
+    check("a.csv", "source,target\n", ": no edge in it");
+    check("a.txt", "1 2\0\n", ": this is a binary file");
+    check("a.txt", "1\n2\n", ":1: found 1 column separated by blanks, expected 'source target");
+    check("a.txt", "1 2 3 4\n", ":1: found 4 columns");
+    check("a.txt", "1 2\n2 3\n\n3 4 5\n", ":4: found 3 columns where the lines before have 2");
+    check("a.csv", "1,2,1\n2,3\n", ":2: found 2 columns where the lines before have 3");
+    check("a.tsv", "a\tb\n\tc\n", ":2: an empty id");
+    check("a.csv", "\"a,b\nc,d\n", ":1: a quote is opened and not closed");
+    check("a.csv", "a,b\n\"a\"x,d\n", ":2: text follows a closing quote");
+    check("a.txt", b"a b\nb \xff\n", ":2: this is not UTF-8");
+    check("a.txt", "a a\n", ": a graph of one node");
+}
+
+#[test]
+fn text_with_bad_weights() {
+    check("a.tsv", "1\t2\t1\n2\t3\theavy\n", ":2: 'heavy' where a weight");
+    check("a.tsv", "a\tb\t1\nb\tc\t\n", ":2: '' where a weight");
+    for weight in ["NaN", "-1", "inf", "1e99"] {
+        check("a.csv", format!("a,b,w\n1,2,1\n2,3,{weight}\n"), &format!(":3: weight {weight};"));
+    }
+}
+
+#[test]
+fn lines_are_counted_over_all_blocks_of_a_file() {
+    for (lines, edge) in [(700_000, "1 2 0.5\n"), (1_300_000, "ann bob 1\r\n")] {
+        let mut text = "# first\n".to_owned();
+        text += &edge.repeat(lines);
+        text += "1 2 -3\n";
+        text += &edge.repeat(lines);
+        assert!(text.len() > 9 << 20);
+        check("long.txt", &text, &format!(":{}: weight -3", lines + 2));
+    }
+    let mut text = "%%MatrixMarket matrix coordinate integer general\n9 9 1200001\n".to_owned();
+    text += &"1 2 5\n".repeat(1_200_000);
+    check("long.mtx", text.clone() + "1 10 1\n", ":1200003: column 10");
+    check("long.mtx", text, ":2: this line promises 1200001 entries, and 1200000 follow");
+}
+
+#[test]
+fn matrix_market_that_is_no_graph() {
+    let general = "%%MatrixMarket matrix coordinate real general\n";
+    let with = |rest: &str| format!("{general}{rest}");
+    check("a.mtx", "", ": the file is empty");
+    check("a.mtx", "\n", ":1: expected '%%MatrixMarket");
+    check("a.mtx", "1 2\n", ":1: expected '%%MatrixMarket");
+    check("a.mtx", general.replace("coordinate", "array"), ":1: a matrix in 'array' layout");
+    check("a.mtx", general.replace("real", "complex"), ":1: a matrix of 'complex' values");
+    for symmetry in ["skew-symmetric", "hermitian", "lopsided"] {
+        check(
+            "a.mtx",
+            general.replace("general", symmetry),
+            &format!(":1: a matrix that is '{symmetry}'"),
+        );
+    }
+    check("a.mtx", with("% only\n"), ":2: the file ends before the line 'rows columns entries'");
+    check("a.mtx", with("3 3\n"), ":2: expected 'rows columns entries'");
+    check("a.mtx", with("3 x 1\n"), ":2: expected 'rows columns entries'");
+    check("a.mtx", with("%\n3 4 1\n1 2 1\n"), ":3: a matrix of 3 rows and 4 columns");
+    check("a.mtx", with("5000000000 5000000000 1\n1 2 1\n"), ":2: a matrix of 5000000000 rows");
+    check("a.mtx", with("3 3 2\n1 2 1\n"), ":2: this line promises 2 entries, and 1 follow");
+    check("a.mtx", with("3 3 1\n1 2 1\n1 3 1\n"), ":2: this line promises 1 entries, and 2 follow");
+    check("a.mtx", with("3 3 0\n"), ": no edge in it");
+    check("a.mtx", with("3 3 1\n0 2 1\n"), ":3: row 0 in a matrix of 3 rows");
+    check("a.mtx", with("3 3 1\n% x\n\n1 4 1\n"), ":5: column 4 in a matrix of 3 rows");
+    check("a.mtx", with("3 3 1\n1 b 1\n"), ":3: 'b' where the number of a column");
+    check("a.mtx", with("3 3 1\n1 -2 1\n"), ":3: '-2' where");
+    check("a.mtx", with("3 3 1\n1 2\n"), ":3: expected 'row column value'");
+    check("a.mtx", with("3 3 1\n1 2 3 4\n"), ":3: expected 'row column value'");
+    check("a.mtx", with("3 3 1\n1 2 x\n"), ":3: 'x' where a weight");
+    check("a.mtx", with("3 3 1\n1 2 -1\n"), ":3: weight -1;");
+    check("a.mtx", with("3 3 1\n1 2 nan\n"), ":3: weight nan;");
+    let pattern = general.replace("real", "pattern");
+    check("a.mtx", pattern + "3 3 1\n1 2 1\n", ":3: expected 'row column'");
+}
+
+fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
+    bytes.extend((header.len() as u32).to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.extend(values);
+    bytes
+}
+
+fn i64s(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn f64s(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+#[test]
+fn numpy_arrays_that_are_no_edges() {
+    let floats = |values: &[f64]| npy("'<f8'", "(1, 3)", &f64s(values));
+    let zeros = [0; 256];
+    check("a.npy", "1 2\n2 3\n3 4\n", "this is not a NumPy array");
+    check("a.npy", "", "cut off");
+    check("a.npy", npy("'<i8'", "(2, 2)", &zeros[..31]), "cut off");
+    check("a.npy", npy("'<i8'", "(4000000000000000000, 2)", &zeros), "an array of shape");
+    check("a.npy", npy("'<i8'", "(2000000000000000000, 2)", &zeros), "an array of shape");
+    check("a.npy", npy("'<i8'", "(1000000000000, 2)", &zeros), "cut off");
+    check("a.npy", npy("'<i8'", "(99999999999999999999, 2)", &zeros), "no shape");
+    check("a.npy", npy("'<i8'", "(-1, 2)", &zeros), "no shape");
+    check("a.npy", npy("'<i8'", "(2, 2", &zeros), "no shape");
+    check("a.npy", npy("'<i8'", "(2, 2, 2)", &zeros), "of integers of shape [2, 2, 2]; expected");
+    check("a.npy", npy("'<i8'", "(8,)", &zeros), "of shape [8]; expected");
+    check("a.npy", npy("'<i8'", "()", &zeros), "of shape []; expected");
+    check("a.npy", npy("'<i8'", "(4, 5)", &zeros), "of shape [4, 5]; expected");
+    check("a.npy", npy("'<i8'", "(0, 2)", &zeros), "no edge in it");
+    check("a.npy", npy("'<f8'", "(4, 2)", &zeros), "of floats of shape [4, 2]; expected integers");
+    check("a.npy", npy("'|b1'", "(4, 2)", &zeros), "of truth values");
+    check("a.npy", npy("'<U9'", "(2, 2)", &zeros), "of texts");
+    for dtype in ["|O", "<c16", "<f2", "<f16", "<M8[ns]", "=i8", "<i3", "<i", "", "é8"] {
+        let array = npy(&format!("'{dtype}'"), "(4, 2)", &zeros);
+        check("a.npy", array, &format!("an array of '{dtype}'; integers"));
+    }
+    check("a.npy", npy("[('a', '<i8'), ('b', '<i8')]", "(4,)", &zeros), "an array of records");
+    check("a.npy", npy(&"(".repeat(9000), "(4, 2)", &zeros), "an array of records");
+    check("a.npy", npy(&"(".repeat(99_000), "(4, 2)", &zeros), "its header is longer");
+    let negative = npy("'<i8'", "(2, 2)", &i64s(&[0, 1, 2, -3]));
+    check("a.npy", negative, "edge 2: -3 where an integer ≥ 0 should be");
+    check("a.npy", floats(&[0.5, 1.0, 1.0]), "edge 1: 0.5 where an integer");
+    check("a.npy", floats(&[f64::NAN, 1.0, 1.0]), "edge 1: NaN where an integer");
+    check("a.npy", floats(&[1e300, 1.0, 1.0]), "where an integer");
+    check("a.npy", floats(&[0.0, 1.0, -1.0]), "edge 1 has weight -1");
+    check("a.npy", floats(&[0.0, 1.0, f64::NAN]), "edge 1 has weight NaN");
+}
+
+fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        let stored = zip::CompressionMethod::Stored;
+        let options = zip::write::SimpleFileOptions::default().compression_method(stored);
+        archive.start_file(format!("{name}.npy"), options).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+/// A matrix of three nodes with some members replaced, or left out if they are empty.
+fn matrix(changes: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut members = vec![
+        ("format", npy("'|S3'", "()", b"csr")),
+        ("shape", npy("'<i8'", "(2,)", &i64s(&[3, 3]))),
+        ("indptr", npy("'<i8'", "(4,)", &i64s(&[0, 1, 2, 2]))),
+        ("indices", npy("'<i8'", "(2,)", &i64s(&[1, 2]))),
+        ("row", npy("'<i8'", "(2,)", &i64s(&[0, 1]))),
+        ("col", npy("'<i8'", "(2,)", &i64s(&[1, 2]))),
+        ("data", npy("'<f8'", "(2,)", &f64s(&[1.0, 2.0]))),
+    ];
+    for (name, bytes) in changes {
+        members.iter_mut().find(|member| member.0 == *name).unwrap().1.clone_from(bytes);
+    }
+    members.retain(|(_, bytes)| !bytes.is_empty());
+    npz(&members)
+}
+
+#[test]
+fn archives_that_are_no_graph() {
+    let row = |values: &[i64]| npy("'<i8'", &format!("({},)", values.len()), &i64s(values));
+    let format = |format: &[u8]| ("format", npy("'|S3'", "()", format));
+    check("a.npz", "no archive at all", "write it again with scipy.sparse.save_npz");
+    check("a.npz", "", "cannot read");
+    check("a.npz", npz(&[("x", vec![]), ("y", vec![])]), "it holds x, y, and 'format' is missing");
+    for name in ["shape", "indptr", "indices", "data"] {
+        check("a.npz", matrix(&[(name, vec![])]), &format!("and '{name}' is missing"));
+    }
+    check("a.npz", matrix(&[format(b"coo"), ("col", vec![])]), "and 'col' is missing");
+    check("a.npz", matrix(&[format(b"bsr")]), "a matrix in 'bsr' format; save matrix.tocsr()");
+    check("a.npz", matrix(&[format(b"dia")]), "a matrix in 'dia' format; save matrix.tocsr()");
+    check("a.npz", matrix(&[("format", row(&[3]))]), "a matrix in '' format");
+    check("a.npz", matrix(&[("format", b"csr".to_vec())]), "its 'format': ");
+    check("a.npz", matrix(&[("shape", row(&[3, 4]))]), "a matrix of 3 rows and 4 columns");
+    check("a.npz", matrix(&[("shape", row(&[3]))]), "its 'shape' is not two integers");
+    check("a.npz", matrix(&[("shape", row(&[-3, -3]))]), "-3 where an integer");
+    check(
+        "a.npz",
+        matrix(&[("shape", row(&[1 << 40, 1 << 40]))]),
+        "a matrix of 1099511627776 rows",
+    );
+    check("a.npz", matrix(&[("indptr", row(&[0, 1, 2]))]), "its 'indptr' has not 4 entries");
+    check("a.npz", matrix(&[("indptr", row(&[1, 1, 2, 2]))]), "does not start at 0");
+    check("a.npz", matrix(&[("indptr", row(&[0, 2, 1, 2]))]), "row 1 has the entries 2 to 1 of 2");
+    check("a.npz", matrix(&[("indptr", row(&[0, 1, 2, 3]))]), "row 2 has the entries 2 to 3 of 2");
+    check("a.npz", matrix(&[("indptr", row(&[0, 1, 2, i64::MAX]))]), "row 2 has the entries");
+    check("a.npz", matrix(&[("indices", row(&[1, 3]))]), "entry 1 stands at 3 in a matrix of 3");
+    check("a.npz", matrix(&[("indices", row(&[1, -1]))]), "-1 where an integer");
+    let floats = npy("'<f8'", "(2,)", &f64s(&[1.0, 2.0]));
+    check("a.npz", matrix(&[("indices", floats)]), "its 'indices' is not a row of integers");
+    check("a.npz", matrix(&[format(b"coo"), ("row", row(&[1]))]), "'row' and 'col' differ");
+    check("a.npz", matrix(&[("data", row(&[1]))]), "its 'data' is not 2 numbers");
+    check("a.npz", matrix(&[("data", npy("'|S1'", "(2,)", b"ab"))]), "its 'data' is not 2 numbers");
+    check("a.npz", matrix(&[("data", npy("'<c16'", "(2,)", &[0; 32]))]), "its 'data': an array of");
+    check("a.npz", matrix(&[("data", row(&[1, -1]))]), "edge 2 has weight -1");
+    let mut flipped = matrix(&[]);
+    let at = flipped.windows(3).position(|bytes| bytes == b"csr").unwrap();
+    flipped[at + 2] = b'c';
+    check("a.npz", flipped, "hecksum");
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn parquet_files_that_are_no_graph() {
+    for (name, expected) in [
+        ("null-target", "column 'target' is null in row 3"),
+        ("null-weight", "column 'weight' is null in row 2"),
+        ("negative-source", "column 'source' in row 2: ids are integers ≥ 0"),
+        ("empty-target", "column 'target' in row 3: ids are"),
+        (
+            "no-target",
+            "no columns 'source' and 'target' (or src and dst, from and to); it has: \
+                       source, goal, weight",
+        ),
+        ("float-source", "column 'source' is stored as DOUBLE; ids are integers or texts"),
+        ("date-source", "column 'source' is stored as INT32 (DATE); ids are"),
+        ("list-target", "it has: source, target.list.element"),
+        ("text-weight", "column 'weight' is stored as BYTE_ARRAY (UTF8); weights are floats"),
+        ("negative-weight", "edge 3 has weight -2"),
+        ("no-rows", "no edge in it"),
+    ] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data-bad");
+        let bytes = fs::read(folder.join(format!("{name}.parquet"))).unwrap();
+        check("a.parquet", bytes, expected);
+    }
+    check("a.parquet", "source,target\n1,2\n", "the file is cut off or no Parquet");
+}
+
+#[test]
+#[cfg(not(feature = "parquet"))]
+fn a_build_without_parquet_says_so() {
+    check("a.parquet", "", "this build reads no Parquet; build it with --features parquet");
+}
+
+fn data_files() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let file = |entry: std::io::Result<fs::DirEntry>| {
+        let path = entry.unwrap().path();
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
+    };
+    fs::read_dir(folder).unwrap().map(file).collect()
+}
+
+#[test]
+fn files_that_are_cut_off() {
+    for (name, bytes) in data_files() {
+        let ending = name.rsplit('.').next().unwrap();
+        // Text has no end mark, and one of two gzip members is a whole file.
+        if !["npy", "npz", "gz", "zst", "parquet"].contains(&ending) || name.contains("members") {
+            continue;
+        }
+        for len in 0..bytes.len() {
+            error_of(&name, &bytes[..len]);
+        }
+    }
+}
+
+#[test]
+fn files_with_a_wrong_byte_do_not_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in data_files() {
+        let path = folder.path().join(&name);
+        for at in 0..bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 0x81;
+            fs::write(&path, bytes).unwrap();
+            if let Err(error) = read(path.to_str().unwrap(), &ReadOptions::default()) {
+                assert!(error.to_string().contains(&name), "{error}");
+            }
+        }
+    }
+}
