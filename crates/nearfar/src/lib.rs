@@ -3,6 +3,7 @@
 pub mod distance;
 pub mod error;
 pub mod graph;
+mod memory;
 pub mod negative;
 pub mod rng;
 

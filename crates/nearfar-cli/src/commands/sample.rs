@@ -63,11 +63,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
             args.node, args.graph
         )
     })?;
-    ensure!(
-        (1..=4_294_967_295).contains(&args.n),
-        "-n {}; it takes 1 to 4 294 967 295",
-        args.n
-    );
+    ensure!((1..=4_294_967_295).contains(&args.n), "-n {}; it takes 1 to 4 294 967 295", args.n);
     let budget = Budget { memory: args.max_memory, fills: Some(1), ..Default::default() };
     let plan = NegativePlan::new(&graph, &args.negatives, &budget)?;
     if !quiet {

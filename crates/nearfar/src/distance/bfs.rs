@@ -17,6 +17,7 @@
 use std::ops::ControlFlow;
 
 use crate::graph::{Graph, Node};
+use crate::memory;
 
 /// How many searches run together.
 pub const LANES: usize = 512;
@@ -98,7 +99,7 @@ impl<'g> Sweep<'g> {
 
     /// Makes room.
     pub fn new(graph: &'g Graph) -> Self {
-        let empty = || vec![Lanes::default(); graph.nodes()];
+        let empty = || memory::zeroed(graph.nodes());
         Self {
             graph,
             seen: empty(),

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::bfs::{LANES, Sweep};
 use crate::graph::{Graph, Node};
+use crate::memory;
 
 /// A distance as it is stored. Zero stands for "no path", and for the node itself.
 pub trait Cell: Copy + Default + Send + Sync + 'static {
@@ -57,13 +58,12 @@ impl<T: Cell> HopRows<T> {
             of
         });
         let columns = columns.map_or(graph.nodes(), <[Node]>::len);
-        // Zeroed memory is handed out as it is touched, by the threads that fill it.
-        let mut cells = vec![T::default(); sources.len() * columns];
+        let mut cells: Vec<T> = memory::zeroed(sources.len() * columns);
         let fits = cells
             .par_chunks_mut((LANES * columns).max(1))
             .zip(sources.par_chunks(LANES))
             .map_init(
-                || (Sweep::new(graph), vec![T::default(); columns * LANES]),
+                || (Sweep::new(graph), memory::zeroed(columns * LANES)),
                 |(sweep, tile), (rows, sources)| {
                     tile.fill(T::default());
                     sweep.run(sources, |hops, node, lanes| {

@@ -10,7 +10,7 @@
 //! The paper does not name its exponents, nor how it joins. Both can be read off its graphs: the
 //! edges are those of exponents 3, 2 and 1.5; the sparse and the moderate graph hang together by
 //! long chains (d_max 106 and 82), as they do when components are joined two by two, round after
-//! round, between random nodes; the dense one (d_max 4) by a star of edges at a single node.
+//! round; the dense one (d_max 4) by a star of edges at a single node.
 
 use super::{Components, Dataset, EdgeList, Graph, Labels, Names, Node, Split, Splits};
 use crate::error::{Error, Result};
@@ -34,7 +34,8 @@ pub enum Preset {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Join {
-    /// Two by two, round after round, by an edge between a random node of each
+    /// One random node of each is chosen; these are joined two by two, then four by four, and so
+    /// on, each time by an edge between two of them
     Pairs,
     /// A random node of each to one node of the largest
     Star,
@@ -203,9 +204,11 @@ fn joins(graph: &Graph, config: &SynthConfig) -> Vec<(Node, Node)> {
             }
         }
         Join::Pairs => {
-            while members.len() > 1 {
-                let mut round = Vec::with_capacity(members.len().div_ceil(2));
-                let mut rest = members.into_iter();
+            let mut chosen: Vec<Vec<Node>> =
+                members.iter().map(|nodes| vec![pick(nodes)]).collect();
+            while chosen.len() > 1 {
+                let mut round = Vec::with_capacity(chosen.len().div_ceil(2));
+                let mut rest = chosen.into_iter();
                 while let Some(mut first) = rest.next() {
                     if let Some(second) = rest.next() {
                         joins.push((pick(&first), pick(&second)));
@@ -213,7 +216,7 @@ fn joins(graph: &Graph, config: &SynthConfig) -> Vec<(Node, Node)> {
                     }
                     round.push(first);
                 }
-                members = round;
+                chosen = round;
             }
         }
     }

@@ -112,24 +112,27 @@ impl<T: Cell> Clusters<T> {
         &self.members[start as usize..end as usize]
     }
 
-    /// A node by the law of a landmark's row: with [`Counting::Nodes`] ∝ weight(P2P(P, q_k)),
-    /// with [`Counting::Landmarks`] a landmark ∝ weight(P2P(P, q)) and then any of its nodes.
+    /// Fills `out` with nodes by the law of a landmark's row: with [`Counting::Nodes`]
+    /// ∝ weight(P2P(P, q_k)), with [`Counting::Landmarks`] a landmark ∝ weight(P2P(P, q)) and then
+    /// any of its nodes.
     #[inline]
-    pub(super) fn draw(&self, landmark: usize, rng: &mut Rng) -> Node {
+    pub(super) fn fill(&self, landmark: usize, rng: &mut Rng, out: &mut [Node]) {
         let hops = self.landmarks.row(landmark);
         let (start, end) = self.landmarks.component[landmark];
         let weight = |q: u32| {
             let cell = hops.get(q.wrapping_sub(start) as usize);
             cell.map_or(self.far_weight, |cell| self.weights[cell.index()])
         };
+        let propose = |rng: &mut Rng, n: usize| {
+            let (item, unit) = rng.index_and_unit(n);
+            (item as u32, unit)
+        };
         let row = &self.rows[landmark];
         match self.counting {
-            Counting::Nodes => row.draw(
+            Counting::Nodes => row.fill(
                 rng,
-                |rng| {
-                    let (k, unit) = rng.index_and_unit(self.members.len());
-                    (k as Node, unit)
-                },
+                out,
+                |rng| propose(rng, self.members.len()),
                 |k| weight(self.landmarks.nearest[k as usize]),
                 |rng, item| match item {
                     Outside::ITEM => {
@@ -140,21 +143,29 @@ impl<T: Cell> Clusters<T> {
                 },
             ),
             Counting::Landmarks => {
-                let q = row.draw(
+                row.fill(
                     rng,
-                    |rng| {
-                        let (q, unit) = rng.index_and_unit(self.landmarks.len());
-                        (q as u32, unit)
-                    },
+                    out,
+                    |rng| propose(rng, self.landmarks.len()),
                     weight,
                     |rng, item| match item {
                         Outside::ITEM => outside(rng, start, end, self.landmarks.len()) as u32,
                         q => q,
                     },
                 );
-                self.member(q, rng)
+                for slot in out {
+                    *slot = self.member(*slot, rng);
+                }
             }
         }
+    }
+
+    /// One node by the law of a landmark's row.
+    #[inline]
+    pub(super) fn draw(&self, landmark: usize, rng: &mut Rng) -> Node {
+        let mut one = [0];
+        self.fill(landmark, rng, &mut one);
+        one[0]
     }
 
     #[inline]

@@ -33,8 +33,6 @@ impl<T: Cell> Landmark<T> {
 impl<T: Cell> NegativeSampler for Landmark<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let own = self.0.landmarks.nearest[centre as usize] as usize;
-        for negative in out {
-            *negative = self.0.draw(own, rng);
-        }
+        self.0.fill(own, rng, out);
     }
 }

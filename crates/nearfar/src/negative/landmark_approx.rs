@@ -21,15 +21,22 @@
 //! below 3^−|γ−1|: the number of tries does not depend on the graph. A proposal of i itself is
 //! dropped.
 //!
+//! Where distances are alike there is a faster way: propose any node and keep it with probability
+//! (d̂ / D)^γ, D the largest d̂ of the row. If r is the mean of d̂ / D, at least r^max(γ, 1) of the
+//! proposals are kept (Jensen again), and if that is an eighth or more, so it is done.
+//!
 //! For γ < 0 the weight of k ≠ i is at most that of any one term alone, counted as 1 where it is
 //! 0: max(a, 1)^γ, max(h, 1)^γ, and b^γ in other clusters than the centre's own. Proposals come
 //! from the bound that weighs least in total, and are kept with probability weight / bound. How
 //! many are kept depends on how deep nodes lie below their landmarks, not on how many there are.
 
+use rayon::prelude::*;
+
 use super::NegativeSampler;
 use super::alias::Alias;
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
+use super::rows::reject;
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
@@ -44,6 +51,17 @@ pub(super) struct LandmarkApprox<T> {
     /// (far + a + h)^γ by a + h.
     far_powers: Vec<f64>,
     depths: Depths,
+    /// For each landmark, what is known of its row.
+    reach: Vec<Reach>,
+}
+
+/// How far b + h goes in a landmark's row.
+struct Reach {
+    mean: f64,
+    /// The largest within the component.
+    inside: u32,
+    /// The largest between components, if there are several.
+    outside: Option<u32>,
 }
 
 impl<T: Cell> LandmarkApprox<T> {
@@ -59,7 +77,36 @@ impl<T: Cell> LandmarkApprox<T> {
         let least = u32::from(law.gamma < 0.0);
         let depths = Depths::new(&landmarks.depth, |h| power(h.max(least)));
         let clusters = Clusters::new(landmarks, power, far_weight, Counting::Nodes);
-        Ok(Self { clusters, gamma: law.gamma, powers, far_powers, depths })
+        let reach = reach(&clusters, far);
+        Ok(Self { clusters, gamma: law.gamma, powers, far_powers, depths, reach })
+    }
+
+    /// The way of alike distances; false if they are not.
+    #[inline]
+    fn fill_alike(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) -> bool {
+        let landmarks = &self.clusters.landmarks;
+        let own = landmarks.nearest[centre as usize] as usize;
+        let a = landmarks.depth[centre as usize];
+        let Reach { mean, inside, outside } = self.reach[own];
+        let largest = outside.unwrap_or(0).max(inside).saturating_add(a);
+        let ratio = (f64::from(a) + mean) / f64::from(largest);
+        let kept = if self.gamma <= 1.0 { ratio } else { ratio.powf(self.gamma) };
+        if kept < 0.125 {
+            return false;
+        }
+        let far = outside.map_or(0.0, |_| self.far_powers[self.far_powers.len() - 1]);
+        let bound = self.powers[(inside + a) as usize].max(far);
+        let n = landmarks.nearest.len();
+        let propose = |rng: &mut Rng| {
+            let (k, unit) = rng.index_and_unit(n);
+            (k as Node, unit)
+        };
+        reject(rng, out, bound, kept, propose, |k| {
+            let b = self.clusters.hops(own, landmarks.nearest[k as usize]);
+            let weight = self.power(a + landmarks.depth[k as usize], b);
+            if k == centre { 0.0 } else { weight }
+        });
+        true
     }
 
     /// (depths + b)^γ for b hops between landmarks.
@@ -146,12 +193,38 @@ impl<T: Cell> LandmarkApprox<T> {
 
 impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
-        if self.gamma > 0.0 {
-            self.fill_rising(centre, rng, out);
-        } else {
+        if self.gamma < 0.0 {
             self.fill_falling(centre, rng, out);
+        } else if !self.fill_alike(centre, rng, out) {
+            self.fill_rising(centre, rng, out);
         }
     }
+}
+
+fn reach<T: Cell>(clusters: &Clusters<T>, far: u32) -> Vec<Reach> {
+    let landmarks = &clusters.landmarks;
+    let n = landmarks.nearest.len() as f64;
+    let deepest = landmarks.depth.iter().copied().max().unwrap_or(0);
+    let mean_depth = landmarks.depth.iter().map(|&h| f64::from(h)).sum::<f64>() / n;
+    let cluster_depth: Vec<u32> = (0..landmarks.len() as u32)
+        .map(|q| clusters.members(q).iter().map(|&k| landmarks.depth[k as usize]).max())
+        .map(Option::unwrap_or_default)
+        .collect();
+    let of_row = |landmark: usize| {
+        let start = landmarks.component[landmark].0;
+        let (mut inside, mut sum, mut met) = (0, 0.0, 0);
+        for (q, cell) in (start..).zip(landmarks.row(landmark)) {
+            let (hops, size) = (cell.index() as u32, clusters.members(q).len());
+            inside = inside.max(hops + cluster_depth[q as usize]);
+            sum += f64::from(hops) * size as f64;
+            met += size;
+        }
+        let others = n - met as f64;
+        let mean = (sum + f64::from(far) * others) / n + mean_depth;
+        let outside = (others > 0.0).then_some(far.saturating_add(deepest));
+        Reach { mean, inside, outside }
+    };
+    (0..landmarks.len()).into_par_iter().map(of_row).collect()
 }
 
 /// What bounds the weights for γ < 0.

@@ -23,6 +23,8 @@ use crate::rng::Rng;
 pub(super) struct Row {
     /// The sum of all weights.
     pub(super) mass: f64,
+    /// The mean weight of an item.
+    mean: f64,
     /// Light weights are at most this.
     cut: f64,
     /// The probability that a draw is light.
@@ -51,14 +53,15 @@ impl Row {
             mass += members * weight;
             largest = largest.max(weight);
         }
-        let cut = CUT * mass / count;
+        let mean = if count > 0.0 { mass / count } else { 0.0 };
+        let cut = CUT * mean;
         let heavy = if largest > cut { heavy(cut) } else { vec![] };
         let (items, weights): (Vec<u32>, Vec<f64>) = heavy.into_iter().unzip();
         match Alias::new(&weights) {
-            None => Self { mass, cut: largest, light: 1.0, heavy: None },
+            None => Self { mass, mean, cut: largest, light: 1.0, heavy: None },
             Some(alias) => {
                 let light = (1.0 - weights.iter().sum::<f64>() / mass).max(0.0);
-                Self { mass, cut, light, heavy: Some(Box::new(Heavy { items, alias })) }
+                Self { mass, mean, cut, light, heavy: Some(Box::new(Heavy { items, alias })) }
             }
         }
     }
@@ -75,15 +78,7 @@ impl Row {
         heavy: impl Fn(&mut Rng, u32) -> u32,
     ) {
         if self.heavy.is_none() {
-            // Every try writes its item; only a kept one moves on. Without a branch to foresee,
-            // the processor has many tries under way at once.
-            let mut filled = 0;
-            while filled < out.len() {
-                let (item, unit) = propose(rng);
-                out[filled] = item;
-                filled += usize::from(unit * self.cut < weight(item));
-            }
-            return;
+            return reject(rng, out, self.cut, self.mean / self.cut, propose, weight);
         }
         for slot in out {
             *slot = self.draw(rng, &propose, &weight, &heavy);
@@ -111,6 +106,45 @@ impl Row {
             if unit * self.cut < weight && weight <= self.cut {
                 return item;
             }
+        }
+    }
+}
+
+/// Fills `out` by rejection: an item that `propose` gives, with a number in [0, 1), is kept with
+/// probability `weight` / `bound`. `kept` is the share that is kept on average, or a guess at it.
+///
+/// Tries come in batches, and each step is done for the whole batch before the next. Looking
+/// weights up means waiting for memory; this way many look-ups wait at the same time, and none
+/// waits for an earlier one to be judged.
+#[inline]
+pub(super) fn reject(
+    rng: &mut Rng,
+    out: &mut [u32],
+    bound: f64,
+    kept: f64,
+    propose: impl Fn(&mut Rng) -> (u32, f64),
+    weight: impl Fn(u32) -> f64,
+) {
+    const BATCH: usize = 64;
+    let (mut items, mut units, mut weights) = ([0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+    let mut filled = 0;
+    while filled < out.len() {
+        // As many tries as will just about do.
+        let tries = ((out.len() - filled) as f64 / kept) as usize + 1;
+        let tries = tries.min(BATCH);
+        for (item, unit) in items.iter_mut().zip(&mut units).take(tries) {
+            (*item, *unit) = propose(rng);
+        }
+        for (weight_of, &item) in weights.iter_mut().zip(&items).take(tries) {
+            *weight_of = weight(item);
+        }
+        // Every try writes its item; only a kept one moves on. So there is no branch to foresee.
+        for at in 0..tries {
+            if filled == out.len() {
+                break;
+            }
+            out[filled] = items[at];
+            filled += usize::from(units[at] * bound < weights[at]);
         }
     }
 }

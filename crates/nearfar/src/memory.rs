@@ -1,0 +1,32 @@
+//! Large arrays that are read at random.
+//!
+//! A table of distances is looked up at random places. With pages of four kilobytes nearly every
+//! look-up also misses the processor's cache of page addresses; with pages of two megabytes
+//! hardly any does. Linux gives such pages to whoever asks.
+
+#![allow(unsafe_code)]
+
+/// A zeroed array on huge pages, where the system has them; an ordinary one elsewhere.
+pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
+    // Zeroed memory is handed out page by page as it is touched, so the advice comes in time.
+    let array = vec![T::default(); len];
+    #[cfg(target_os = "linux")]
+    advise_huge_pages(&array);
+    array
+}
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages<T>(array: &[T]) {
+    const HUGE: usize = 2 << 20;
+    let range = array.as_ptr_range();
+    let start = (range.start as usize).next_multiple_of(HUGE);
+    let end = range.end as usize / HUGE * HUGE;
+    if start < end {
+        // SAFETY: the range lies within an array that we own, and begins and ends at page
+        // boundaries. The advice changes how its addresses are translated, never its contents;
+        // if the system cannot follow it, nothing happens, so the result is not looked at.
+        unsafe {
+            libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
+        }
+    }
+}
