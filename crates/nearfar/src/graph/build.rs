@@ -1,10 +1,9 @@
 //! From a list of edges to compressed rows, on all threads.
 //!
-//! Each edge is written into the rows of both of its ends, at a place taken from that row's
-//! atomic counter. Which thread comes first is left to chance, but every row is sorted
-//! afterwards, by neighbour and then by the edge's place in the list, so the result is not.
-
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+//! Every thread goes through the whole list and takes what belongs to its own run of rows. That
+//! reads the list several times, in order, which is cheap; and no two threads ever write to the
+//! same place, and every row receives its neighbours in the order of the list, whatever the
+//! number of threads.
 
 use rayon::prelude::*;
 
@@ -105,43 +104,57 @@ fn drop_loops_and_zeros(
 }
 
 fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {
-    let degrees: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
-    pairs.par_iter().for_each(|&(a, b)| {
-        degrees[a as usize].fetch_add(1, Relaxed);
-        degrees[b as usize].fetch_add(1, Relaxed);
+    let mut degrees = vec![0_u32; n];
+    let run = n.div_ceil(rayon::current_num_threads()).max(1);
+    degrees.par_chunks_mut(run).enumerate().for_each(|(at, degrees)| {
+        let first = (at * run) as Node;
+        for &(a, b) in pairs {
+            for node in [a, b] {
+                // Nodes before the run wrap around to large numbers, out of range like those after.
+                if let Some(degree) = degrees.get_mut(node.wrapping_sub(first) as usize) {
+                    *degree += 1;
+                }
+            }
+        }
     });
     let mut offsets = Vec::with_capacity(n + 1);
     let mut total = 0;
     offsets.push(0);
     for degree in degrees {
-        total += degree.into_inner() as usize;
+        total += degree as usize;
         offsets.push(total);
     }
     offsets
 }
 
-/// The next free place of each row, counted from the row's start.
-fn cursors(offsets: &[usize]) -> Vec<AtomicU32> {
-    (1..offsets.len()).map(|_| AtomicU32::new(0)).collect()
+/// Puts what `arc(neighbour, edge)` makes into the rows of both ends of every edge, then sorts
+/// every row.
+fn scatter<T: Copy + Default + Ord + Send>(
+    offsets: &[usize],
+    pairs: &[(Node, Node)],
+    arc: impl Fn(Node, usize) -> T + Sync,
+) -> Vec<T> {
+    let mut arcs = vec![T::default(); 2 * pairs.len()];
+    let share = arcs.len().div_ceil(rayon::current_num_threads()).max(1);
+    for_each_run(offsets, share, &mut arcs, |first, bounds, run| {
+        let mut next: Vec<usize> =
+            bounds[..bounds.len() - 1].iter().map(|at| at - bounds[0]).collect();
+        for (edge, &(a, b)) in pairs.iter().enumerate() {
+            for (from, to) in [(a, b), (b, a)] {
+                if let Some(next) = next.get_mut(from.wrapping_sub(first) as usize) {
+                    run[*next] = arc(to, edge);
+                    *next += 1;
+                }
+            }
+        }
+    });
+    for_each_row(offsets, &mut arcs, <[T]>::sort_unstable);
+    arcs
 }
 
 fn scatter_targets(offsets: &[usize], pairs: &[(Node, Node)]) -> Vec<Node> {
-    let cursors = cursors(offsets);
-    let places: Vec<AtomicU32> = (0..2 * pairs.len()).map(|_| AtomicU32::new(0)).collect();
-    let put = |from: Node, to: Node| {
-        let from = from as usize;
-        let at = offsets[from] + cursors[from].fetch_add(1, Relaxed) as usize;
-        places[at].store(to, Relaxed);
-    };
-    pairs.par_iter().for_each(|&(a, b)| {
-        put(a, b);
-        put(b, a);
-    });
-    let mut targets: Vec<Node> = places.into_iter().map(AtomicU32::into_inner).collect();
-    for_each_row(offsets, &mut targets, |row| {
-        row.sort_unstable();
-        mark_repeats(row);
-    });
+    let mut targets = scatter(offsets, pairs, |to, _| to);
+    for_each_row(offsets, &mut targets, mark_repeats);
     targets
 }
 
@@ -150,21 +163,9 @@ fn scatter_weighted(
     pairs: &[(Node, Node)],
     weights: &[f32],
 ) -> (Vec<Node>, Vec<f32>) {
-    let cursors = cursors(offsets);
-    let places: Vec<AtomicU64> = (0..2 * pairs.len()).map(|_| AtomicU64::new(0)).collect();
     // The neighbour in the high half and the edge's place in the list in the low one: sorting
     // brings repeats together, the first of them first.
-    let put = |from: Node, to: Node, edge: usize| {
-        let from = from as usize;
-        let at = offsets[from] + cursors[from].fetch_add(1, Relaxed) as usize;
-        places[at].store(u64::from(to) << 32 | edge as u64, Relaxed);
-    };
-    pairs.par_iter().enumerate().for_each(|(edge, &(a, b))| {
-        put(a, b, edge);
-        put(b, a, edge);
-    });
-    let mut arcs: Vec<u64> = places.into_iter().map(AtomicU64::into_inner).collect();
-    for_each_row(offsets, &mut arcs, <[u64]>::sort_unstable);
+    let arcs = scatter(offsets, pairs, |to, edge| u64::from(to) << 32 | edge as u64);
     let mut targets: Vec<Node> = arcs.par_iter().map(|arc| (arc >> 32) as Node).collect();
     let row_weights = arcs.par_iter().map(|&arc| weights[arc as u32 as usize]).collect();
     for_each_row(offsets, &mut targets, mark_repeats);
@@ -182,17 +183,31 @@ fn mark_repeats(row: &mut [Node]) {
     }
 }
 
-/// Calls `work` on every row, on all threads, a thousand rows at a time.
-fn for_each_row<T: Send>(offsets: &[usize], mut rest: &mut [T], work: impl Fn(&mut [T]) + Sync) {
-    let n = offsets.len() - 1;
+/// Calls `work(first row, offsets, cells)` on runs of rows with about `share` cells each, on all
+/// threads.
+fn for_each_run<T: Send>(
+    offsets: &[usize],
+    share: usize,
+    mut rest: &mut [T],
+    work: impl Fn(Node, &[usize], &mut [T]) + Sync,
+) {
     let mut runs = Vec::new();
-    for start in (0..n).step_by(1000) {
-        let bounds = &offsets[start..=(start + 1000).min(n)];
+    let mut first = 0;
+    while first + 1 < offsets.len() {
+        let end = offsets[first] + share;
+        let rows = offsets[first + 1..].partition_point(|&at| at < end) + 1;
+        let bounds = &offsets[first..=(first + rows).min(offsets.len() - 1)];
         let (run, tail) = rest.split_at_mut(bounds[bounds.len() - 1] - bounds[0]);
-        runs.push((bounds, run));
+        runs.push((first as Node, bounds, run));
         rest = tail;
+        first += bounds.len() - 1;
     }
-    runs.into_par_iter().for_each(|(bounds, mut run)| {
+    runs.into_par_iter().for_each(|(first, bounds, run)| work(first, bounds, run));
+}
+
+/// Calls `work` on every row, on all threads.
+fn for_each_row<T: Send>(offsets: &[usize], cells: &mut [T], work: impl Fn(&mut [T]) + Sync) {
+    for_each_run(offsets, 1 << 14, cells, |_, bounds, mut run| {
         for row in bounds.windows(2) {
             let (row, tail) = run.split_at_mut(row[1] - row[0]);
             work(row);

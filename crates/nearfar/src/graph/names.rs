@@ -67,7 +67,8 @@ impl Names {
 pub struct Words {
     text: String,
     ends: Vec<usize>,
-    rows: HashTable<Node>,
+    /// Rows with the hashes of their texts.
+    rows: HashTable<(u64, Node)>,
 }
 
 impl Words {
@@ -88,7 +89,9 @@ impl Words {
 
     /// The number of a text.
     pub fn find(&self, id: &str) -> Option<Node> {
-        self.rows.find(hash(id), |&row| self.get(row) == id).copied()
+        let hashed = hash(id);
+        let same = |&(hash, row): &(u64, Node)| hash == hashed && self.get(row) == id;
+        self.rows.find(hashed, same).map(|&(_, row)| row)
     }
 
     /// The number of a text, which is added if it is new.
@@ -101,19 +104,48 @@ impl Words {
         let Self { text, ends, rows } = self;
         let entry = rows.entry(
             hashed,
-            |&row| word(text, ends, row) == id,
-            |&row| hash(word(text, ends, row)),
+            |&(hash, row)| hash == hashed && word(text, ends, row) == id,
+            |&(hash, _)| hash,
         );
         match entry {
-            hashbrown::hash_table::Entry::Occupied(found) => *found.get(),
+            hashbrown::hash_table::Entry::Occupied(found) => found.get().1,
             hashbrown::hash_table::Entry::Vacant(slot) => {
                 let row = ends.len() as Node;
-                slot.insert(row);
+                slot.insert((hashed, row));
                 text.push_str(id);
                 ends.push(text.len());
                 row
             }
         }
+    }
+
+    /// The numbers here of all texts of `others`, whose hashes are given too.
+    ///
+    /// In a large table every look-up waits for memory three times: for the entry, for the place
+    /// of the text, for the text. Each step is done for many texts before the next, so that they
+    /// wait together.
+    pub(crate) fn insert_all(&mut self, others: &Self, hashes: &[u64]) -> Vec<Node> {
+        const BATCH: usize = 64;
+        const NONE: Node = Node::MAX;
+        let mut numbers = vec![NONE; hashes.len()];
+        for (batch, numbers) in numbers.chunks_mut(BATCH).enumerate() {
+            let rows = batch * BATCH..;
+            for (number, row) in numbers.iter_mut().zip(rows.clone()) {
+                let likely = self.rows.find(hashes[row], |&(hash, _)| hash == hashes[row]);
+                *number = likely.map_or(NONE, |&(_, row)| row);
+            }
+            for (number, row) in numbers.iter_mut().zip(rows.clone()) {
+                if *number != NONE && self.get(*number) != others.get(row as Node) {
+                    *number = NONE;
+                }
+            }
+            for (number, row) in numbers.iter_mut().zip(rows) {
+                if *number == NONE {
+                    *number = self.insert_hashed(hashes[row], others.get(row as Node));
+                }
+            }
+        }
+        numbers
     }
 }
 
@@ -170,6 +202,22 @@ mod tests {
         assert_eq!((0..4).map(|row| words.get(row)).collect::<Vec<_>>(), ["b", "a", "", "é"]);
         assert_eq!(words.find("é"), Some(3));
         assert_eq!(words.find("c"), None);
+    }
+
+    #[test]
+    fn inserting_all_is_inserting_each() {
+        let mut all: Words = (0..500).map(|i| (i * 7 % 1000).to_string()).collect();
+        let mut each = all.clone();
+        let others: Words = (0..900).map(|i| (i * 3 % 1000).to_string()).collect();
+        let texts: Vec<&str> = (0..others.len() as Node).map(|row| others.get(row)).collect();
+        let hashes: Vec<u64> = texts.iter().map(|text| hash(text)).collect();
+        let expected: Vec<Node> = texts.iter().map(|text| each.insert(text)).collect();
+        assert_eq!(all.insert_all(&others, &hashes), expected);
+        assert_eq!(all.len(), each.len());
+        // The same hash for all: the texts decide.
+        let mut collisions = Words::default();
+        assert_eq!(collisions.insert_all(&others, &vec![7; 900])[..], (0..900).collect::<Vec<_>>());
+        assert_eq!(collisions.insert_hashed(7, texts[5]), 5);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The library against naive references, through its public interface.
 
+mod chi_square;
 mod distances;
 mod graphs;
 mod naive;

@@ -1,4 +1,4 @@
-//! Text, cut at line ends into blocks of a few megabytes that are parsed side by side.
+//! Text, cut at line ends into blocks that are parsed side by side.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::{open, read_error};
 use crate::error::{Error, Result};
 
-const BLOCK: usize = 4 << 20;
+/// Small enough for the ids of a block to stay in the cache.
+const BLOCK: usize = 1 << 18;
 
 /// The line in the block, counted from 1, and what is wrong with it.
 pub(super) type LineError = (u64, String);
@@ -74,7 +75,7 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut block = std::mem::take(&mut self.rest);
         while !self.ended {
             let want = (BLOCK as u64).max(block.len() as u64);

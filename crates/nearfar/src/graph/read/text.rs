@@ -21,13 +21,19 @@ const NO_EDGE: &str = "no edge in it; expected lines 'source target [weight]'";
 pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<(EdgeList, Vec<String>)> {
     let mut ids = Ids::with_node_file(nodes)?;
     let mut blocks = Blocks::open(path)?;
-    let first = blocks.first()?;
+    let mut first = blocks.first()?;
     if memchr(0, &first).is_some() {
         let message = "this is a binary file; graphs are read from text (.tsv, .csv, .gz, .zst), \
                        .mtx, .npy, .npz and .parquet";
         return Err(Error::file(path, message));
     }
-    let layout = Layout::recognise(&first).ok_or_else(|| Error::file(path, NO_EDGE))?;
+    let layout = loop {
+        if let Some(layout) = Layout::recognise(&first) {
+            break layout;
+        }
+        // Nothing but comments so far.
+        first.extend(blocks.next()?.ok_or_else(|| Error::file(path, NO_EDGE))?);
+    };
     let mut weights = (layout.columns == 3).then(Vec::new);
     // Only a hint which way to parse: both ways give the same edges.
     let integers = AtomicBool::new(ids.all_integers());
@@ -233,9 +239,7 @@ fn merge(block: Block, ids: &mut Ids, weights: Option<&mut Vec<f32>>) {
     match block.edges {
         Edges::Integers(pairs) => ids.extend_integers(&pairs),
         Edges::Words(words, hashes, pairs) => {
-            let all = ids.words();
-            let insert = |(row, &hash)| all.insert_hashed(hash, words.get(row));
-            let rows: Vec<u32> = (0..).zip(&hashes).map(insert).collect();
+            let rows = ids.words().insert_all(&words, &hashes);
             ids.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
         }
     }

@@ -1,0 +1,145 @@
+//! What each command prints and writes.
+
+use std::fs;
+
+use crate::{json, nearfar, output, text};
+
+#[test]
+fn stats_of_a_builtin_graph() {
+    insta::assert_snapshot!(output(&["stats", "builtin:karate"]), @"");
+}
+
+#[test]
+fn stats_as_json() {
+    let stats = output(&["stats", "builtin:karate", "--json"]);
+    insta::assert_snapshot!(stats, @"");
+}
+
+#[test]
+fn a_sample_of_negatives() {
+    let sample = output(&["sample", "builtin:karate", "--node", "0", "-n", "10000"]);
+    insta::assert_snapshot!(sample, @"");
+}
+
+#[test]
+fn a_sample_as_json_adds_up() {
+    let sample = json(&["sample", "builtin:karate", "--node", "5", "-n", "5000", "--json"]);
+    let sum = |field: &str| -> u64 {
+        sample[field].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum()
+    };
+    assert_eq!((sum("counts"), sum("by_distance")), (5000, 5000));
+    assert_eq!(sample["negatives"], "distance");
+    assert!(sample["counts"].get("5").is_none(), "a node is never its own negative");
+}
+
+#[test]
+fn a_seed_fixes_the_sample_and_threads_do_not_matter() {
+    for law in ["distance", "landmark-approx", "landmark", "degree", "edge"] {
+        let draw = |seed: &str, threads: &str| {
+            output(&[
+                "sample",
+                "builtin:sparse",
+                "--node",
+                "3",
+                "-n",
+                "999",
+                "--negatives",
+                law,
+                "--strategy",
+                "table",
+                "--seed",
+                seed,
+                "--threads",
+                threads,
+                "--json",
+            ])
+        };
+        assert_eq!(draw("1", "1"), draw("1", "3"), "{law}");
+        assert_ne!(draw("1", "2"), draw("2", "2"), "{law}");
+    }
+}
+
+#[test]
+fn the_plan_is_told_on_standard_error_unless_quiet() {
+    let run = nearfar(&["sample", "builtin:karate", "--node", "0"]).assert().success();
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"");
+    nearfar(&["sample", "builtin:karate", "--node", "0", "-q"]).assert().success().stderr("");
+}
+
+#[test]
+fn too_little_memory_names_the_way_out() {
+    let arguments = |law| {
+        let memory = ["--max-memory", "1MB", "--strategy", "auto"];
+        [&["sample", "builtin:sparse", "--node", "0", "--negatives", law][..], &memory].concat()
+    };
+    // One centre needs one search, for which there is room.
+    nearfar(&arguments("distance")).assert().success();
+    let forced = [&arguments("distance")[..], &["--strategy=table"]].concat();
+    let run = nearfar(&forced).assert().code(2);
+    assert!(String::from_utf8_lossy(&run.get_output().stderr).contains("--strategy"));
+}
+
+#[test]
+fn isolated_nodes_and_dropped_edges() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("edges.tsv"), "a\tb\nb\ta\nc\tc\nb\td\n").unwrap();
+    fs::write(folder.path().join("nodes.tsv"), "a\nb\nc\nd\nlonely\n").unwrap();
+    let run = nearfar(&["stats", text(folder.path()), "--json"]).assert().success();
+    let stderr = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(stderr.contains("dropped 1 self-loop, 1 repeated edge"), "{stderr}");
+    let stats: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    assert_eq!((&stats["nodes"], &stats["isolated"]), (&5.into(), &2.into()));
+    assert_eq!(stats["components"], 3);
+    assert_eq!(stats["unreachable_pairs"], 14);
+    let largest = json(&["stats", text(folder.path()), "--largest-component", "--json"]);
+    assert_eq!(largest["nodes"], 3);
+    // Three nodes in reach of 'a' at 1, 2 and far = 3 hops.
+    let sample = json(&["sample", text(folder.path()), "--node", "lonely", "-n", "99", "--json"]);
+    assert_eq!(sample["far"], 3);
+    assert_eq!(sample["by_distance"]["3"], 99);
+}
+
+#[test]
+fn a_synthetic_graph_is_written_and_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+    for path in [&one, &two] {
+        nearfar(&["synth", "dense", "-o", text(path), "--seed", "7"]).assert().success();
+    }
+    for file in ["edges.tsv", "nodes.tsv", "labels.tsv", "splits.tsv"] {
+        assert_eq!(fs::read(one.join(file)).unwrap(), fs::read(two.join(file)).unwrap());
+    }
+    let stats = json(&["stats", text(&one), "--json"]);
+    assert_eq!((&stats["nodes"], &stats["classes"]), (&2000.into(), &4.into()));
+    assert_eq!(stats["components"], 1);
+    let splits = fs::read_to_string(one.join("splits.tsv")).unwrap();
+    assert_eq!(splits.lines().filter(|line| line.ends_with("\ttrain")).count(), 200);
+}
+
+#[test]
+fn a_power_law_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = text(folder.path());
+    nearfar(&["synth", "--exponent", "2.5", "--nodes", "500", "-o", path]).assert().success();
+    assert_eq!(json(&["stats", path, "--json"])["nodes"], 500);
+}
+
+#[test]
+fn outliers_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = text(folder.path());
+    nearfar(&["outliers", "builtin:moderate", "--count", "30", "-o", path]).assert().success();
+    let stats = json(&["stats", path, "--json"]);
+    assert_eq!((&stats["nodes"], &stats["classes"]), (&2030.into(), &5.into()));
+    let labels = fs::read_to_string(folder.path().join("labels.tsv")).unwrap();
+    assert_eq!(labels.lines().filter(|line| line.starts_with("outlier-")).count(), 30);
+}
+
+#[test]
+fn help_names_every_command() {
+    let help = output(&["--help"]);
+    for command in ["stats", "sample", "synth", "outliers"] {
+        assert!(help.contains(command), "{command}");
+        assert!(output(&[command, "--help"]).contains("Usage:"));
+    }
+}

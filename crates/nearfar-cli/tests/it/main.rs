@@ -1,0 +1,40 @@
+//! The program as its users meet it.
+
+#[path = "../../../nearfar/tests/it/chi_square.rs"]
+mod chi_square;
+mod commands;
+mod datasets;
+#[path = "../../../nearfar/tests/it/naive.rs"]
+mod naive;
+mod wrong_input;
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+fn nearfar(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("nearfar").expect("the program is built");
+    command.args(arguments);
+    command
+}
+
+/// Standard output of a run that succeeds.
+fn output(arguments: &[&str]) -> String {
+    let run = nearfar(arguments).assert().success();
+    String::from_utf8(run.get_output().stdout.clone()).expect("UTF-8")
+}
+
+/// Standard error of a run that fails because of its input.
+fn failure(arguments: &[&str]) -> String {
+    let run = nearfar(arguments).assert().code(1);
+    assert_eq!(run.get_output().stdout, b"", "no result beside an error");
+    String::from_utf8(run.get_output().stderr.clone()).expect("UTF-8")
+}
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&output(arguments)).expect("one JSON object")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}

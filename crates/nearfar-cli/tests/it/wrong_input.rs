@@ -1,0 +1,146 @@
+//! Wrong input gets a message with the file, the line and the way out, exit code 1, and no output.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::{failure, nearfar, text};
+
+/// A folder with one file in it.
+fn file(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+/// What `nearfar stats` says of a bad file, without the folder's name.
+fn stats_of(name: &str, bytes: &[u8]) -> String {
+    let (folder, path) = file(name, bytes);
+    failure(&["stats", text(&path)]).replace(&format!("{}/", text(folder.path())), "")
+}
+
+#[test]
+fn files_that_are_no_graphs() {
+    let mut gzip =
+        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../nearfar/tests/data/plain.tsv.gz"))
+            .expect("a fixture");
+    gzip.truncate(gzip.len() - 9);
+    let cases: [(&str, &[u8]); 16] = [
+        ("empty.tsv", b""),
+        ("comments.tsv", b"# nothing\n% here\n"),
+        ("one-column.tsv", b"a\nb\n"),
+        ("header-only.csv", b"source,target\n"),
+        ("weight.tsv", b"a\tb\t1\nb\tc\theavy\n"),
+        ("first-weight.tsv", b"a\tb\theavy\nb\tc\t1\n"),
+        ("nan.tsv", b"a b 1\na c 2\nb c NaN\n"),
+        ("infinite.tsv", b"a b inf\n"),
+        ("negative.csv", b"a,b,-1\n"),
+        ("ragged.tsv", b"a\tb\nb\tc\t1\n"),
+        ("four.tsv", b"a\tb\t1\t2\n"),
+        ("cut-off.tsv.gz", &gzip),
+        ("binary.dat", b"\x7fELF\x02\x01\x01\x00\x00\x00"),
+        ("latin-1.tsv", b"a\tb\nM\xfcller\ta\n"),
+        ("one-node.tsv", b"a\ta\n"),
+        ("empty-id.csv", b"a,b\n,c\n"),
+    ];
+    let messages: String = cases.into_iter().map(|(name, bytes)| stats_of(name, bytes)).collect();
+    insta::assert_snapshot!(messages, @"");
+}
+
+#[test]
+fn files_and_folders_that_are_not_there() {
+    let missing = failure(&["stats", "no-such-graph.tsv"]);
+    insta::assert_snapshot!(missing, @"");
+    insta::assert_snapshot!(failure(&["stats", "builtin:chess"]), @"");
+    let folder = tempfile::tempdir().unwrap();
+    let message = failure(&["stats", text(folder.path())]);
+    assert!(message.contains("edges.tsv"), "{message}");
+}
+
+#[test]
+fn labels_and_splits_that_do_not_fit() {
+    let (folder, _) = file("edges.tsv", b"a\tb\nb\tc\n");
+    let message = |name: &str, bytes: &[u8]| {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        let message = failure(&["stats", text(folder.path())]);
+        fs::remove_file(folder.path().join(name)).unwrap();
+        message.replace(&format!("{}/", text(folder.path())), "")
+    };
+    let messages = [
+        message("labels.tsv", b"a\t1\nz\t2\n"),
+        message("labels.tsv", b"a\n"),
+        message("splits.tsv", b"a\ttrain\nb\tvalidation\n"),
+        message("nodes.tsv", b"\n"),
+    ]
+    .concat();
+    insta::assert_snapshot!(messages, @"");
+}
+
+#[test]
+fn options_that_make_no_sense() {
+    let sample = |options: &[&str]| {
+        failure(&[&["sample", "builtin:karate", "--node", "0"], options].concat())
+    };
+    let messages = [
+        sample(&["--gamma", "NaN"]),
+        sample(&["--gamma=-100"]),
+        sample(&["--negatives", "degree", "--degree-power", "nan"]),
+        sample(&["--negatives", "landmark", "--landmarks", "35"]),
+        sample(&["--negatives", "landmark", "--landmarks", "1"]),
+        sample(&["--negatives", "landmark-approx", "--landmarks", "1.5"]),
+        sample(&["--negatives", "landmark-approx", "--landmarks", "0"]),
+        sample(&["-n", "0"]),
+        sample(&["--threads", "0"]),
+        failure(&["sample", "builtin:karate", "--node", "Kim"]),
+        failure(&["stats", "builtin:karate", "--sources", "0"]),
+    ]
+    .concat();
+    insta::assert_snapshot!(messages, @"");
+}
+
+#[test]
+fn usage_errors_have_exit_code_2() {
+    for arguments in [
+        &["sample", "builtin:karate"][..],
+        &["stats"],
+        &["sample", "builtin:karate", "--node", "0", "--negatives", "nearest"],
+        &["sample", "builtin:karate", "--node", "0", "--far", "0"],
+        &["sample", "builtin:karate", "--node", "0", "--max-memory", "lots"],
+        &["synth", "-o", "x"],
+        &["synth", "sparse", "--exponent", "2", "-o", "x"],
+        &["frobnicate"],
+    ] {
+        nearfar(arguments).assert().code(2);
+    }
+}
+
+#[test]
+fn nothing_is_written_where_it_cannot_be_or_should_not() {
+    let (folder, path) = file("a-file", b"in the way");
+    let inside = path.join("out");
+    let message = failure(&["synth", "sparse", "-o", text(&inside)]);
+    assert!(message.contains("cannot write") && message.contains("-o"), "{message}");
+    let target = folder.path().join("new");
+    for arguments in [
+        &["synth", "--exponent", "nan", "-o", text(&target)][..],
+        &["synth", "sparse", "--nodes", "1", "-o", text(&target)],
+        &["synth", "sparse", "--classes", "0", "-o", text(&target)],
+        &["outliers", "no-such-folder", "--count", "3", "-o", text(&target)],
+    ] {
+        failure(arguments);
+        assert!(!target.exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_node_next_to_all_others_has_no_pair_without_an_edge() {
+    let (_folder, path) = file("star.tsv", b"hub\ta\nhub\tb\nhub\tc\n");
+    let sample =
+        |node| failure(&["sample", text(&path), "--node", node, "--negatives", "edge", "-q"]);
+    assert!(sample("hub").contains("linked to every other node"));
+    let (_folder, path) = file("complete.tsv", b"a\tb\nb\tc\na\tc\n");
+    let message = failure(&["sample", text(&path), "--node", "a", "--negatives", "edge"]);
+    assert!(message.contains("no pair without an edge"), "{message}");
+}
