@@ -14,16 +14,12 @@ use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives, Strateg
 use nearfar::rng::{Purpose, Rng};
 
 fn graph() -> (&'static str, Arc<Graph>) {
-    let pubmed = std::env::var("NEARFAR_DATA")
-        .ok()
-        .and_then(|folder| read(&format!("{folder}/pubmed"), &ReadOptions::default()).ok());
-    match pubmed {
-        Some(dataset) => ("pubmed", Arc::new(dataset.graph)),
-        None => {
-            let config = SynthConfig { nodes: 20_000, ..SynthConfig::preset(Preset::Moderate) };
-            ("synthetic", Arc::new(synth(&config).expect("a preset").graph))
-        }
+    let folder = std::env::var("NEARFAR_DATA").unwrap_or_default();
+    if let Ok(dataset) = read(&format!("{folder}/pubmed"), &ReadOptions::default()) {
+        return ("pubmed", Arc::new(dataset.graph));
     }
+    let config = SynthConfig { nodes: 20_000, ..SynthConfig::preset(Preset::Moderate) };
+    ("synthetic", Arc::new(synth(&config).expect("a preset").graph))
 }
 
 fn negatives(c: &mut Criterion) {

@@ -1,10 +1,13 @@
-//! Node embeddings that keep near nodes near and far nodes far.
+#![doc = include_str!("../../../README.md")]
+
+pub mod error;
+mod memory;
+pub mod rng;
+
+pub mod graph;
 
 pub mod distance;
-pub mod error;
-pub mod graph;
-mod memory;
+
 pub mod negative;
-pub mod rng;
 
 pub use error::{Error, Result};

@@ -9,6 +9,7 @@ use crate::chi_square::{chi_square, chi_square_bound};
 use crate::{json, naive, text};
 
 /// The folder of a dataset; `None`, after saying so, if it is not there.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn dataset(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("NEARFAR_DATA").map(|data| PathBuf::from(data).join(name));
     let folder = folder.filter(|folder| folder.is_dir());

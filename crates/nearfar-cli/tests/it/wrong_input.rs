@@ -46,14 +46,31 @@ fn files_that_are_no_graphs() {
         ("empty-id.csv", b"a,b\n,c\n"),
     ];
     let messages: String = cases.into_iter().map(|(name, bytes)| stats_of(name, bytes)).collect();
-    insta::assert_snapshot!(messages, @"");
+    insta::assert_snapshot!(messages, @"
+    error: empty.tsv: the file is empty; is it the right one?
+    error: comments.tsv: no edge in it; expected lines 'source target [weight]'
+    error: one-column.tsv:1: found 1 column separated by blanks, expected 'source target [weight]'
+    error: header-only.csv: no edge in it; expected lines 'source target [weight]'
+    error: weight.tsv:2: 'heavy' where a weight should be; write a number, or no third column
+    error: first-weight.tsv:1: 'heavy' where a weight should be; write a number, or no third column
+    error: nan.tsv:3: weight NaN; weights are finite and not negative
+    error: infinite.tsv:1: weight inf; weights are finite and not negative
+    error: negative.csv:1: weight -1; weights are finite and not negative
+    error: ragged.tsv:2: found 3 columns where the lines before have 2, separated by tabs
+    error: four.tsv:1: found 4 columns separated by tabs, expected 'source target [weight]'
+    error: cut-off.tsv.gz: cannot read: the file ends in the middle: it is cut off; fetch or pack it again
+    error: binary.dat: this is a binary file; graphs are read from text (.tsv, .csv, .gz, .zst), .mtx, .npy, .npz and .parquet
+    error: latin-1.tsv:2: this is not UTF-8 text; save the file as UTF-8
+    error: one-node.tsv: a graph of one node, which is near to nothing; give one with edges between nodes
+    error: empty-id.csv:2: an empty id; every line needs a source and a target
+    ");
 }
 
 #[test]
 fn files_and_folders_that_are_not_there() {
     let missing = failure(&["stats", "no-such-graph.tsv"]);
-    insta::assert_snapshot!(missing, @"");
-    insta::assert_snapshot!(failure(&["stats", "builtin:chess"]), @"");
+    insta::assert_snapshot!(missing, @"error: no-such-graph.tsv: cannot read: no such file; check the name");
+    insta::assert_snapshot!(failure(&["stats", "builtin:chess"]), @"error: builtin:chess is unknown; there are builtin:karate, builtin:sparse, builtin:moderate and builtin:dense");
     let folder = tempfile::tempdir().unwrap();
     let message = failure(&["stats", text(folder.path())]);
     assert!(message.contains("edges.tsv"), "{message}");
@@ -75,7 +92,12 @@ fn labels_and_splits_that_do_not_fit() {
         message("nodes.tsv", b"\n"),
     ]
     .concat();
-    insta::assert_snapshot!(messages, @"");
+    insta::assert_snapshot!(messages, @"
+    error: labels.tsv:2: node 'z' is not in the graph; remove the line, or add the node to nodes.tsv
+    error: labels.tsv:1: expected a node, a tab and a value, found one column
+    error: splits.tsv:2: 'validation' where train, val or test should be
+    error: nodes.tsv: no node in it; give one id a line, or leave it out
+    ");
 }
 
 #[test]
@@ -97,7 +119,20 @@ fn options_that_make_no_sense() {
         failure(&["stats", "builtin:karate", "--sources", "0"]),
     ]
     .concat();
-    insta::assert_snapshot!(messages, @"");
+    insta::assert_snapshot!(messages, @"
+    error: gamma is NaN; it takes a number from −64 to 64
+    error: gamma is -100; it takes a number from −64 to 64
+    error: degree-power is NaN; it takes a number from 0 to 64
+    error: 35 landmarks in a graph of 34 nodes; use --landmarks 34 or fewer
+    negatives by landmark, 15 kB: landmarks as asked for, 1
+    error: with one landmark there is no other to draw from; use --landmarks 2 or more
+    error: landmarks is 1.5; a share is above 0 and at most 1
+    error: landmarks is 0; it takes at least 1
+    error: -n 0; it takes 1 to 4 294 967 295
+    error: --threads 0; it takes at least 1
+    error: --node Kim: there is no such node in builtin:karate; ids look like '0'
+    error: --sources '0'; it takes 'all' or a number from 1 on
+    ");
 }
 
 #[test]

@@ -100,7 +100,13 @@ impl NegativePlan {
                 plan.negatives.name(),
                 megabytes(plan.bytes),
                 megabytes(budget.memory),
-                if plan.landmarks.is_some() { "use fewer --landmarks" } else { "allow more" },
+                match (plan.strategy, plan.landmarks) {
+                    (Some(Strategy::Table), _) => {
+                        "use --strategy levels or --negatives landmark-approx, or allow more"
+                    }
+                    (_, Some(_)) => "use fewer --landmarks, or allow more",
+                    _ => "allow more",
+                },
             )));
         }
         Ok(plan)
@@ -162,6 +168,7 @@ impl NegativePlan {
         let n = graph.nodes();
         let share = |share: f64| (n as f64 * share).round() as usize;
         let tenth = share(0.1).max(2);
+        let asked = |count: usize| format!("landmarks as asked for, {count}");
         let (count, reason) = match config.landmarks {
             None => {
                 let cap = (P2P_CAP as f64).sqrt() as usize;
@@ -176,14 +183,14 @@ impl NegativePlan {
             }
             Some(Amount::Share(part)) => {
                 let count = share(part).clamp(1, n);
-                (count, format!("{count} landmarks were asked for"))
+                (count, asked(count))
             }
             Some(Amount::Count(count)) if count > n => {
                 return Err(Error::Option(format!(
                     "{count} landmarks in a graph of {n} nodes; use --landmarks {n} or fewer"
                 )));
             }
-            Some(Amount::Count(count)) => (count, format!("{count} landmarks were asked for")),
+            Some(Amount::Count(count)) => (count, asked(count)),
         };
         let bytes = (count * count) as u64
             + n as u64 * 8

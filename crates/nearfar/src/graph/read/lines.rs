@@ -33,7 +33,7 @@ impl<'a> Blocks<'a> {
 
     /// The first block, without a byte order mark.
     pub(super) fn first(&mut self) -> Result<Vec<u8>> {
-        let empty = || Error::file(self.path, "the file is empty");
+        let empty = || Error::file(self.path, "the file is empty; is it the right one?");
         let mut first = self.next()?.ok_or_else(empty)?;
         if first.starts_with(b"\xef\xbb\xbf") {
             first.drain(..3);
@@ -143,6 +143,8 @@ pub(super) fn weight(field: &[u8]) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
         Ok(_) => Err(format!("weight {text}; weights are finite and not negative")),
-        Err(_) => Err(format!("'{text}' where a weight, a number, should be")),
+        Err(_) => {
+            Err(format!("'{text}' where a weight should be; write a number, or no third column"))
+        }
     }
 }

@@ -50,7 +50,8 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
         edge_file(path, nodes)?
     };
     if dataset.graph.nodes() < 2 {
-        let message = "a graph of one node: there is nothing to be near to or far from";
+        let message =
+            "a graph of one node, which is near to nothing; give one with edges between nodes";
         return Err(Error::file(path, message));
     }
     Ok(if options.largest_component { dataset.largest_component() } else { dataset })

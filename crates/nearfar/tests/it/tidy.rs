@@ -1,0 +1,64 @@
+//! The rules of the house that a machine can check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every Rust file below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    for path in sources(&crates()) {
+        let text = fs::read_to_string(&path).unwrap();
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.starts_with("//!") || first.starts_with("#![doc"), "{}", path.display());
+        let lines = text.lines().count();
+        assert!(lines <= 500, "{} has {lines} lines: it is two things", path.display());
+    }
+}
+
+/// Data flows down the list of modules in lib.rs, never up.
+#[test]
+fn modules_use_only_modules_above_them() {
+    let source = crates().join("nearfar/src");
+    let lib = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let order: Vec<&str> = lib
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
+        .map(|name| name.trim_end_matches(';'))
+        .collect();
+    assert!(order.len() > 4);
+    for path in sources(&source) {
+        let inside = path.strip_prefix(&source).unwrap();
+        let module = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+        let module = module.trim_end_matches(".rs");
+        let Some(own) = order.iter().position(|name| *name == module) else { continue };
+        let text = fs::read_to_string(&path).unwrap();
+        for used in text.split("crate::").skip(1) {
+            let end = used.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(used.len());
+            if let Some(other) = order.iter().position(|name| *name == &used[..end]) {
+                assert!(
+                    other <= own,
+                    "{} uses {}, which is below it",
+                    inside.display(),
+                    order[other]
+                );
+            }
+        }
+    }
+}
