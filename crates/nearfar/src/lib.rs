@@ -8,6 +8,10 @@ pub mod graph;
 
 pub mod distance;
 
+pub mod positive;
+
 pub mod negative;
+
+pub mod train;
 
 pub use error::{Error, Result};

@@ -1,10 +1,9 @@
 //! Well-connected nodes more often: word2vec's law.
 
 use super::NegativeSampler;
-use super::alias::Alias;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
-use crate::rng::Rng;
+use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ deg(k)^power, k ≠ i. An isolated node is no one's negative, unless the power is 0.
 pub(super) struct Degree {

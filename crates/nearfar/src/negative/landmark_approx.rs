@@ -33,14 +33,13 @@
 use rayon::prelude::*;
 
 use super::NegativeSampler;
-use super::alias::Alias;
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
 use super::rows::reject;
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
-use crate::rng::Rng;
+use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ (N2P(i) + P2P(p_i, p_k) + N2P(k))^γ.
 pub(super) struct LandmarkApprox<T> {

@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::NegativeSampler;
-use super::alias::Alias;
 use super::law::DistanceLaw;
 use crate::distance::Levels;
 use crate::error::Result;
 use crate::graph::{Graph, Node};
-use crate::rng::Rng;
+use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ d(i,k)^γ: one breadth-first search gives the nodes of every level; a draw picks a
 /// level by its size times its weight, and then any of its nodes. Each call of `fill` searches

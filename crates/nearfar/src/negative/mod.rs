@@ -1,6 +1,5 @@
 //! Stage 4, who is far: the laws that negatives are drawn from.
 
-mod alias;
 mod clusters;
 mod config;
 mod degree;

@@ -15,8 +15,7 @@
 //! and takes n c / L tries then: n c / (L + H) = c / mean = 8 tries at most on average, for any
 //! weights.
 
-use super::alias::Alias;
-use crate::rng::Rng;
+use crate::rng::{Alias, Rng};
 
 /// The law of one row.
 #[derive(Clone, Debug)]

@@ -12,6 +12,10 @@
 //! the constants of mix are Stafford's variant 13. Two streams could only run in parallel if
 //! they had the same step, a chance of 2⁻⁶³ for a pair.
 
+mod alias;
+
+pub(crate) use alias::Alias;
+
 /// What a stream is used for. The numbers are part of the format: they must never be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -32,6 +36,10 @@ pub enum Purpose {
     Outlier = 7,
     /// Choosing the sources of a sampled distance histogram.
     Source = 8,
+    /// Walks from a start node.
+    Walk = 9,
+    /// The vectors that training starts from.
+    Start = 10,
 }
 
 /// One stream of random numbers.

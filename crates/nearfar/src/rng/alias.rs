@@ -1,12 +1,12 @@
 //! Drawing from a fixed list of weights in constant time.
 
-use crate::rng::Rng;
+use super::Rng;
 
 /// Walker's alias table, built by Vose's method. Every item i has a cell; a draw picks a cell,
 /// each with the same probability, and then its own item or its alias. Weights are met to within
 /// 2⁻³² of their mean.
 #[derive(Clone, Debug)]
-pub(super) struct Alias(Vec<Cell>);
+pub(crate) struct Alias(Vec<Cell>);
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
@@ -17,7 +17,7 @@ struct Cell {
 
 impl Alias {
     /// A table for these weights; `None` if they are all zero, or there is none.
-    pub(super) fn new(weights: &[f64]) -> Option<Self> {
+    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
         let n = weights.len();
         let total: f64 = weights.iter().sum();
         if !(total.is_finite() && total > 0.0) {
@@ -43,7 +43,7 @@ impl Alias {
 
     /// Draws an item.
     #[inline]
-    pub(super) fn draw(&self, rng: &mut Rng) -> usize {
+    pub(crate) fn draw(&self, rng: &mut Rng) -> usize {
         let (item, unit) = rng.index_and_unit(self.0.len());
         let cell = self.0[item];
         if unit * 4_294_967_296.0 < f64::from(cell.own) { item } else { cell.alias as usize }

@@ -1,0 +1,31 @@
+//! Stage 3, who is near: walks whose nodes are pulled together.
+
+mod node2vec;
+mod walk;
+
+pub use node2vec::Node2Vec;
+pub use walk::Walk;
+
+use crate::graph::Node;
+use crate::rng::Rng;
+
+/// Walks from a start node, ready to be taken by many threads at once.
+///
+/// ```
+/// use std::sync::Arc;
+/// use nearfar::graph::{ReadOptions, read};
+/// use nearfar::positive::{PositiveSource, Walk};
+/// use nearfar::rng::{Purpose, Rng};
+///
+/// let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
+/// let mut walk = vec![0; 10];
+/// let length = Walk::new(&graph).walk(5, &mut Rng::new(7, Purpose::Walk, 0, 5), &mut walk);
+/// assert_eq!(length, 10);
+/// assert!(walk.windows(2).all(|step| graph.has_edge(step[0], step[1])));
+/// # Ok::<(), nearfar::Error>(())
+/// ```
+pub trait PositiveSource: Send + Sync {
+    /// Fills `out` with a walk that begins at `start`. Returns how many nodes it has: all that
+    /// there is room for, or 1 if the start has no neighbours.
+    fn walk(&self, start: Node, rng: &mut Rng, out: &mut [Node]) -> usize;
+}

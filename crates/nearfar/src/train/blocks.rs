@@ -1,0 +1,99 @@
+//! Cutting the table of vectors so that threads never meet.
+//!
+//! The rows are cut into blocks, as many as the *graph* asks for, never the machine. A task is a
+//! pair of blocks {p, q} and trains all pairs between them; a round is a set of tasks that share
+//! no block, so they can run side by side on any number of threads, in any order, and the result
+//! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once.
+
+/// The rows of a table, block by block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blocks {
+    /// Rows in a block; the last one may have fewer.
+    pub rows: usize,
+    /// The length of a row.
+    pub dim: usize,
+    /// The numbers of each block.
+    pub blocks: Vec<Vec<f32>>,
+}
+
+impl Blocks {
+    /// How many rows a block has in a table of n rows: a share of the table that leaves each of a
+    /// few threads its own blocks, and in larger tables one that stays in a near cache.
+    pub fn rows_for(n: usize, dim: usize) -> usize {
+        /// Two blocks of this size are in use at a time.
+        const BYTES: usize = 1 << 20;
+        const FEWEST: usize = 8;
+        const MOST: usize = 64;
+        let count = (n * dim * 4 / BYTES).clamp(FEWEST, MOST);
+        n.div_ceil(count).max(1)
+    }
+
+    /// Cuts a table of n rows, each made by `row(index, room)`.
+    pub fn new(n: usize, rows: usize, dim: usize, mut row: impl FnMut(usize, &mut [f32])) -> Self {
+        let mut blocks = Vec::with_capacity(n.div_ceil(rows));
+        for start in (0..n).step_by(rows) {
+            let mut block = vec![0.0; rows.min(n - start) * dim];
+            for (at, room) in block.chunks_exact_mut(dim).enumerate() {
+                row(start + at, room);
+            }
+            blocks.push(block);
+        }
+        Self { rows, dim, blocks }
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[f32]> {
+        self.blocks.iter().flat_map(|block| block.chunks_exact(self.dim))
+    }
+}
+
+/// The rounds for `count` blocks: in each, pairs of blocks that share none; (p, p) stands for a
+/// block with itself. Every pair is in one round.
+pub fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
+    let mut rounds = vec![(0..count).map(|p| (p, p)).collect::<Vec<_>>()];
+    // The circle method: one sits still, the others move on by one seat a round. With an odd
+    // count, whoever is drawn against nobody rests.
+    let seats = count.next_multiple_of(2);
+    for round in 0..seats.saturating_sub(1) {
+        let seat = |at: usize| match at {
+            0 => 0,
+            _ => (at - 1 + round) % (seats - 1) + 1,
+        };
+        let meet = (0..seats / 2).map(|at| (seat(at), seat(seats - 1 - at)));
+        let meet = meet.map(|(p, q)| (p.min(q), p.max(q))).filter(|&(_, q)| q < count);
+        rounds.push(meet.collect());
+    }
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn everyone_meets_everyone_once_and_nobody_twice_in_a_round() {
+        for count in 1..20 {
+            let mut met = HashSet::new();
+            for round in rounds(count) {
+                let mut busy = HashSet::new();
+                for (p, q) in round {
+                    assert!(busy.insert(p) && (p == q || busy.insert(q)), "{count} blocks");
+                    assert!(p <= q && q < count && met.insert((p, q)), "{count} blocks");
+                }
+            }
+            assert_eq!(met.len(), count * (count + 1) / 2);
+        }
+    }
+
+    #[test]
+    fn blocks_hold_all_rows_in_order() {
+        for n in [1, 7, 8, 9, 100, 1001] {
+            let rows = Blocks::rows_for(n, 16);
+            let table = Blocks::new(n, rows, 16, |at, room| room[0] = at as f32);
+            let firsts: Vec<f32> = table.iter().map(|row| row[0]).collect();
+            assert_eq!(firsts, (0..n).map(|at| at as f32).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! 64-bit ARM, which always has NEON: four registers of four numbers.
+
+use std::arch::aarch64::{
+    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vst1q_f32,
+};
+
+use super::{Centre, Run, Step, Vector};
+
+#[derive(Clone, Copy)]
+struct Four([float32x4_t; 4]);
+
+// SAFETY, for all of it: the caller promises valid pointers.
+impl Vector for Four {
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        unsafe { Self::splat(0.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(value: f32) -> Self {
+        unsafe { Self([vdupq_n_f32(value); 4]) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        unsafe {
+            Self([
+                vld1q_f32(from),
+                vld1q_f32(from.add(4)),
+                vld1q_f32(from.add(8)),
+                vld1q_f32(from.add(12)),
+            ])
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        for (at, part) in self.0.into_iter().enumerate() {
+            unsafe { vst1q_f32(to.add(4 * at), part) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        unsafe { Self(std::array::from_fn(|at| vfmaq_f32(c.0[at], self.0[at], b.0[at]))) }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f32 {
+        let [a, b, c, d] = self.0;
+        unsafe { vaddvq_f32(vaddq_f32(vaddq_f32(a, b), vaddq_f32(c, d))) }
+    }
+}
+
+/// # Safety
+///
+/// That of [`super::train`].
+pub(super) unsafe fn train(
+    centre: &mut Centre,
+    block: &mut [f32],
+    run: Run<'_>,
+    step: Step,
+) -> f32 {
+    // SAFETY: promised by the caller; every 64-bit ARM has NEON.
+    unsafe { super::train::<Four>(centre, block, run, step) }
+}

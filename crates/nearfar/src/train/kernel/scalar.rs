@@ -1,0 +1,50 @@
+//! Plain Rust, the reference for the others.
+
+use super::{Centre, LANES, Run, Step, Vector};
+
+#[derive(Clone, Copy)]
+struct Plain([f32; LANES]);
+
+impl Vector for Plain {
+    unsafe fn zero() -> Self {
+        Self([0.0; LANES])
+    }
+
+    unsafe fn splat(value: f32) -> Self {
+        Self([value; LANES])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller gives a pointer to LANES numbers; arrays are not aligned more.
+        unsafe { Self(from.cast::<[f32; LANES]>().read()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: as for `load`.
+        unsafe { to.cast::<[f32; LANES]>().write(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane] * b.0[lane] + c.0[lane]))
+    }
+
+    unsafe fn sum(self) -> f32 {
+        self.0.iter().sum()
+    }
+}
+
+/// # Safety
+///
+/// That of [`super::train`].
+pub(super) unsafe fn train(
+    centre: &mut Centre,
+    block: &mut [f32],
+    run: Run<'_>,
+    step: Step,
+) -> f32 {
+    // SAFETY: promised by the caller; plain Rust runs everywhere.
+    unsafe { super::train::<Plain>(centre, block, run, step) }
+}
