@@ -9,7 +9,7 @@ use crate::graph::{Graph, Node};
 use crate::memory;
 
 /// A distance as it is stored. Zero stands for "no path", and for the node itself.
-pub trait Cell: Copy + Default + Send + Sync + 'static {
+pub trait Cell: Copy + Default + Ord + Send + Sync + 'static {
     /// The largest distance that fits.
     const MOST: u32;
     /// Stores a distance of at most [`MOST`](Self::MOST).

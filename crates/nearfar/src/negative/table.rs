@@ -130,13 +130,19 @@ impl<T: Cell> NegativeSampler for Table<T> {
     }
 }
 
-/// How often each value stands in a row. Four counters for each value: one would have to wait for
-/// itself when neighbouring cells are equal.
+/// How often each value stands in a row.
 fn count_cells<T: Cell>(row: &[T]) -> Vec<u32> {
-    let largest = row.iter().map(|cell| cell.index()).max().unwrap_or(0);
-    let mut counts = vec![[0_u32; 4]; largest + 1];
-    for (at, cell) in row.iter().enumerate() {
-        counts[cell.index()][at % 4] += 1;
+    let largest = row.iter().copied().max().unwrap_or_default();
+    if largest.index() < 64 {
+        // A pass for each value, in counts of one byte, takes sixteen or more cells at a time.
+        let equal =
+            |part: &[T], value| part.iter().map(|&cell| u8::from(cell == value)).sum::<u8>();
+        let count = |value| row.chunks(255).map(|part| u32::from(equal(part, value))).sum();
+        return (0..=largest.index() as u32).map(|hops| count(T::from_hops(hops))).collect();
     }
-    counts.into_iter().map(|counts| counts.iter().sum()).collect()
+    let mut counts = vec![0; largest.index() + 1];
+    for cell in row {
+        counts[cell.index()] += 1;
+    }
+    counts
 }
