@@ -41,9 +41,9 @@ impl Node2Vec {
                 return Err(Error::Option(format!("{name} is {value}; it takes a number above 0")));
             }
         }
-        let sum = |node| graph.weights(node).unwrap_or_default().iter().map(|&w| f64::from(w)).sum();
-        let totals =
-            graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect());
+        let sum =
+            |node| graph.weights(node).unwrap_or_default().iter().map(|&w| f64::from(w)).sum();
+        let totals = graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect());
         Ok(Self { first: Walk::new(graph), back: 1.0 / p, on: 1.0 / q, totals })
     }
 

@@ -17,15 +17,16 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// How many rows a block has in a table of n rows: a share of the table that leaves each of a
-    /// few threads its own blocks, and in larger tables one that stays in a near cache.
+    /// How many rows a block has in a table of n rows, a power of two: a share of the table that
+    /// leaves each of a few threads its own blocks, and in larger tables one that stays in a near
+    /// cache.
     pub fn rows_for(n: usize, dim: usize) -> usize {
-        /// Two blocks of this size are in use at a time.
+        /// Two blocks of about this size are in use at a time.
         const BYTES: usize = 1 << 20;
         const FEWEST: usize = 8;
         const MOST: usize = 64;
         let count = (n * dim * 4 / BYTES).clamp(FEWEST, MOST);
-        n.div_ceil(count).max(1)
+        1 << (n / count).max(1).ilog2()
     }
 
     /// Cuts a table of n rows, each made by `row(index, room)`.

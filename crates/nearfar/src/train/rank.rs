@@ -45,9 +45,8 @@ fn eigenvalues(mut a: Vec<f64>, n: usize) -> Vec<f64> {
             let mut v = row;
             v[k - 1] -= alpha;
             let scale = 2.0 / v.iter().map(|x| x * x).sum::<f64>();
-            let p: Vec<f64> = (0..k)
-                .map(|i| scale * (0..k).map(|j| a[i * n + j] * v[j]).sum::<f64>())
-                .collect();
+            let p: Vec<f64> =
+                (0..k).map(|i| scale * (0..k).map(|j| a[i * n + j] * v[j]).sum::<f64>()).collect();
             let half = 0.5 * scale * p.iter().zip(&v).map(|(p, v)| p * v).sum::<f64>();
             let w: Vec<f64> = p.iter().zip(&v).map(|(p, v)| p - half * v).collect();
             for i in 0..k {

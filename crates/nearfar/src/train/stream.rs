@@ -41,7 +41,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Samples the pairs of an epoch for a table of n rows in blocks of `rows`.
+    /// Samples the pairs of an epoch for a table of n rows in blocks of `rows`, a power of two.
     pub fn sample(
         positives: &dyn PositiveSource,
         negatives: &dyn NegativeSampler,
@@ -111,18 +111,20 @@ impl Sampler {
         let far = if negatives.has_negatives(centre) { self.far.len() } else { 0 };
         let mut rng = Rng::new(seed, Purpose::Negative, epoch, u64::from(centre));
         negatives.fill(centre, &mut rng, &mut self.far[..far]);
+        // Blocks have a power of two of rows.
+        let (shift, mask) = (self.rows.ilog2(), self.rows as Node - 1);
         for &node in &self.near {
-            self.sorted[node as usize / self.rows].0.push(node % self.rows as Node);
+            self.sorted[(node >> shift) as usize].0.push(node & mask);
         }
         for &node in &self.far[..far] {
-            self.sorted[node as usize / self.rows].1.push(node % self.rows as Node);
+            self.sorted[(node >> shift) as usize].1.push(node & mask);
         }
         self.count += (self.near.len() + far) as u64;
         for (runs, (near, far)) in self.runs.iter_mut().zip(&mut self.sorted) {
             if near.is_empty() && far.is_empty() {
                 continue;
             }
-            runs.push(centre % self.rows as Node);
+            runs.push(centre & mask);
             runs.push(near.len() as u32 | (far.len() as u32) << 16);
             runs.append(near);
             runs.append(far);
@@ -178,6 +180,9 @@ pub fn train(
     loss
 }
 
+/// The most pairs that are trained before their centre moves.
+const PIECE: usize = 16;
+
 /// Trains the runs of a bucket. `others` is the block of the other ends, if that is another one.
 fn bucket(
     kernel: Kernel,
@@ -200,7 +205,15 @@ fn bucket(
             Some(others) => others,
             None => centres,
         };
-        loss += f64::from(kernel.train(centre, block, Run { near, far }, step));
+        // All pairs of a run see the centre as it was before: long runs are taken in pieces.
+        let pieces = (near.len() + far.len()).div_ceil(PIECE);
+        for piece in 0..pieces {
+            let part = |others: &'_ [u32]| {
+                others.len() * piece / pieces..others.len() * (piece + 1) / pieces
+            };
+            let run = Run { near: &near[part(near)], far: &far[part(far)] };
+            loss += f64::from(kernel.train(centre, block, run, step));
+        }
         centres[place].copy_from_slice(centre.row());
     }
     loss

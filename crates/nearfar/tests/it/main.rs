@@ -7,4 +7,6 @@ mod formats;
 mod graphs;
 mod naive;
 mod negatives;
+mod positives;
 mod tidy;
+mod training;

@@ -20,6 +20,7 @@
 //! results agree to about six digits between them, and to the bit within each.
 
 #![allow(unsafe_code)]
+#![allow(clippy::inline_always, reason = "a vector that is not inlined is not in a register")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -55,9 +56,12 @@ pub struct Run<'a> {
     pub far: &'a [u32],
 }
 
-/// An instruction set.
+/// An instruction set that this machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
+pub struct Kernel(Set);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
     /// Plain Rust: the reference.
     Scalar,
     /// 256-bit vectors with fused multiply-add.
@@ -72,26 +76,31 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// All that this machine can run, the fastest last.
+    /// All that this machine can run, plain Rust first and the fastest last.
     pub fn available() -> Vec<Self> {
-        let mut all = vec![Self::Scalar];
+        let mut all = vec![Self(Set::Scalar)];
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                all.push(Self::Avx2);
+                all.push(Self(Set::Avx2));
             }
             if is_x86_feature_detected!("avx512f") {
-                all.push(Self::Avx512);
+                all.push(Self(Set::Avx512));
             }
         }
         #[cfg(target_arch = "aarch64")]
-        all.push(Self::Neon);
+        all.push(Self(Set::Neon));
         all
+    }
+
+    /// Its name.
+    pub fn name(self) -> String {
+        format!("{:?}", self.0).to_lowercase()
     }
 
     /// The fastest that this machine can run.
     pub fn detect() -> Self {
-        Self::available().pop().unwrap_or(Self::Scalar)
+        Self::available().pop().unwrap_or(Self(Set::Scalar))
     }
 
     /// Trains one run: changes the centre and the rows of `block` that the run names. Returns the
@@ -106,17 +115,17 @@ impl Kernel {
         let rows = block.len() / dim;
         let inside = |others: &[u32]| others.iter().all(|&row| (row as usize) < rows);
         assert!(inside(run.near) && inside(run.far), "a run stays in its block");
-        // SAFETY: the rows were just checked to lie in the block, and a variant other than
-        // `Scalar` is only made by `available`, where the processor was asked for it.
+        // SAFETY: the rows were just checked to lie in the block, and a kernel is
+        // only made by `available`, where the processor was asked for it.
         unsafe {
-            match self {
-                Self::Scalar => scalar::train(centre, block, run, step),
+            match self.0 {
+                Set::Scalar => scalar::train(centre, block, run, step),
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx2 => avx2::train(centre, block, run, step),
+                Set::Avx2 => avx2::train(centre, block, run, step),
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx512 => avx512::train(centre, block, run, step),
+                Set::Avx512 => avx512::train(centre, block, run, step),
                 #[cfg(target_arch = "aarch64")]
-                Self::Neon => neon::train(centre, block, run, step),
+                Set::Neon => neon::train(centre, block, run, step),
             }
         }
     }
@@ -217,7 +226,7 @@ unsafe fn train<V: Vector>(
                 }
             }
         }
-        let shrink = V::splat(step.shrink.powi(run.far.len() as i32));
+        let shrink = V::splat(step.shrink.powf(run.far.len() as f32));
         for chunk in 0..chunks {
             let at = centre.as_mut_ptr().add(chunk * LANES);
             let add = V::load(sum.as_ptr().add(chunk * LANES));
@@ -225,4 +234,92 @@ unsafe fn train<V: Vector>(
         }
     }
     loss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+
+    fn random(len: usize, seed: u64) -> Vec<f32> {
+        let mut rng = Rng::new(seed, Purpose::Start, 0, 0);
+        (0..len).map(|_| (rng.unit() - 0.5) as f32).collect()
+    }
+
+    fn close(a: &[f32], b: &[f32]) -> bool {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5)
+    }
+
+    #[test]
+    fn all_kernels_agree_with_the_plain_one() {
+        let step = Step { near: 0.1, far: 0.05, shrink: 0.99 };
+        for dim in [16, 32, 48, 128, 144] {
+            let results: Vec<_> = Kernel::available()
+                .into_iter()
+                .map(|kernel| {
+                    let mut centre = Centre::new(dim);
+                    centre.row().copy_from_slice(&random(dim, 1));
+                    let mut block = random(20 * dim, 2);
+                    let run = Run { near: &[3, 7, 3, 19], far: &[0, 5, 7] };
+                    let loss = kernel.train(&mut centre, &mut block, run, step);
+                    (centre.row().to_vec(), block, loss)
+                })
+                .collect();
+            for (centre, block, loss) in &results[1..] {
+                assert!(close(centre, &results[0].0) && close(block, &results[0].1), "dim {dim}");
+                assert!((loss - results[0].2).abs() < 1e-4);
+            }
+        }
+    }
+
+    /// The step goes down the gradient of the loss, as finite differences measure it.
+    #[test]
+    fn a_step_is_the_gradient() {
+        let dim = 16;
+        let (centre, block) = (random(dim, 3), random(4 * dim, 4));
+        let run = Run { near: &[1], far: &[2, 3] };
+        let loss = |centre: &[f32], block: &[f32]| -> f64 {
+            let dot = |row: usize| -> f64 {
+                let other = &block[row * dim..(row + 1) * dim];
+                centre.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+            };
+            let log_sigmoid = |x: f64| -(1.0 + (-x).exp()).ln();
+            -log_sigmoid(dot(1)) - log_sigmoid(-dot(2)) - log_sigmoid(-dot(3))
+        };
+        let rate = 1e-2;
+        let (mut moved, mut moved_block) = (Centre::new(dim), block.clone());
+        moved.row().copy_from_slice(&centre);
+        let step = Step { near: rate, far: rate, shrink: 1.0 };
+        let before = Kernel::detect().train(&mut moved, &mut moved_block, run, step);
+        assert!((f64::from(before) - loss(&centre, &block)).abs() < 1e-4);
+        let change = 1e-2;
+        for at in 0..dim {
+            let mut shifted = centre.clone();
+            shifted[at] += change;
+            let up = loss(&shifted, &block);
+            shifted[at] -= 2.0 * change;
+            let gradient = (up - loss(&shifted, &block)) / (2.0 * f64::from(change));
+            let found = f64::from((moved.row()[at] - centre[at]) / rate);
+            assert!((found + gradient).abs() < 2e-3, "centre {at}: {found} for {gradient}");
+        }
+        for at in 0..block.len() {
+            let mut shifted = block.clone();
+            shifted[at] += change;
+            let up = loss(&centre, &shifted);
+            shifted[at] -= 2.0 * change;
+            let gradient = (up - loss(&centre, &shifted)) / (2.0 * f64::from(change));
+            let found = f64::from((moved_block[at] - block[at]) / rate);
+            assert!((found + gradient).abs() < 2e-3, "other {at}: {found} for {gradient}");
+        }
+    }
+
+    #[test]
+    fn far_pairs_shrink_the_centre() {
+        let mut centre = Centre::new(16);
+        centre.row().fill(1.0);
+        let step = Step { near: 0.0, far: 0.0, shrink: 0.5 };
+        let run = Run { near: &[0], far: &[0, 0] };
+        Kernel::detect().train(&mut centre, &mut [0.0; 16], run, step);
+        assert_eq!(centre.row(), [0.25; 16]);
+    }
 }

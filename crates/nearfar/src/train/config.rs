@@ -1,0 +1,161 @@
+//! What can be asked of training.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+
+/// How vectors are trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct TrainConfig {
+    /// Numbers in a vector
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().dim))]
+    pub dim: usize,
+    /// Nodes in a walk: the first one is pulled to the others
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().context))]
+    pub context: usize,
+    /// Walks from every node in an epoch [default: as many as make 60 pairs for every edge and
+    /// direction in all, but at least 5]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub walks: Option<usize>,
+    /// Negatives for every walk
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().k))]
+    pub k: usize,
+    /// Return parameter of node2vec: walks go back less for larger p
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().p))]
+    pub p: f64,
+    /// In-out parameter of node2vec: walks stay near for larger q
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().q))]
+    pub q: f64,
+    /// Times to go through all nodes
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().epochs))]
+    pub epochs: usize,
+    /// Learning rate at the start; it falls to zero
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().lr))]
+    pub lr: f64,
+    /// Pull to the origin: a number, or `auto`, which finds it while training
+    #[cfg_attr(feature = "clap", arg(long, value_name = "λ", default_value_t = Self::default().l2))]
+    pub l2: L2,
+    /// Weight of the negatives of a walk against its positives
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().negative_weight))]
+    pub negative_weight: f64,
+    /// Seed: the same seed gives the same vectors, on any number of threads
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
+    pub seed: u64,
+}
+
+/// The pull to the origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum L2 {
+    /// Found while training, by the effective rank of the vectors.
+    #[default]
+    Auto,
+    /// This much.
+    Value(f64),
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            dim: 128,
+            context: 5,
+            walks: None,
+            k: 10,
+            p: 1.0,
+            q: 1.0,
+            epochs: 12,
+            lr: 0.5,
+            l2: L2::Auto,
+            negative_weight: 1.0,
+            seed: 0,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Checks what can be checked without a graph.
+    pub fn validate(&self) -> Result<()> {
+        let refuse = |name: &str, value: &dyn std::fmt::Display, takes: &str| {
+            Err(Error::Option(format!("{name} is {value}; it takes {takes}")))
+        };
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        match self {
+            c if !(1..=4096).contains(&c.dim) => refuse("dim", &c.dim, "1 to 4096"),
+            c if !(2..=1000).contains(&c.context) => refuse("context", &c.context, "2 to 1000"),
+            c if c.walks == Some(0) => refuse("walks", &0, "at least 1"),
+            c if !(1..=1000).contains(&c.k) => refuse("k", &c.k, "1 to 1000"),
+            c if !positive(c.p) => refuse("p", &c.p, "a number above 0"),
+            c if !positive(c.q) => refuse("q", &c.q, "a number above 0"),
+            c if c.epochs == 0 => refuse("epochs", &0, "at least 1"),
+            c if !positive(c.lr) || c.lr > 10.0 => {
+                refuse("lr", &c.lr, "a number above 0, up to 10")
+            }
+            c if !positive(c.negative_weight) => {
+                refuse("negative-weight", &c.negative_weight, "a number above 0")
+            }
+            Self { l2: L2::Value(l2), .. } if !(0.0..=2.0).contains(l2) => {
+                refuse("l2", l2, "'auto' or a number from 0 to 2")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Walks from every node in an epoch. How many pairs a graph needs grows with its edges: some
+    /// 60 for each of them and direction bring sampling near to what all pairs would give.
+    pub fn walks(&self, graph: &Graph) -> usize {
+        const PAIRS: f64 = 60.0;
+        const FEWEST: usize = 5;
+        let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
+        let walks = PAIRS * degree / ((self.context - 1) * self.epochs) as f64;
+        self.walks.unwrap_or((walks.round() as usize).clamp(FEWEST, 1000))
+    }
+}
+
+impl FromStr for L2 {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "auto" => Ok(Self::Auto),
+            Ok(value) => Ok(Self::Value(value)),
+            Err(_) => Err("'auto' or a number from 0 to 2".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for L2 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Value(value) => value.fmt(f),
+        }
+    }
+}
+
+impl Serialize for L2 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Value(value) => serializer.serialize_f64(*value),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for L2 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Number(f64),
+            Text(String),
+        }
+        match Value::deserialize(deserializer)? {
+            Value::Number(value) => Ok(Self::Value(value)),
+            Value::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}

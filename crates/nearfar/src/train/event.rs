@@ -1,0 +1,51 @@
+//! What training tells while it runs.
+
+use std::ops::ControlFlow;
+
+use crate::error::Result;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Event {
+    /// Everything is prepared; the first epoch begins.
+    Started {
+        /// Rows to train.
+        nodes: usize,
+        /// Epochs to come.
+        epochs: usize,
+        /// Walks from every node in an epoch.
+        walks: usize,
+        /// The instruction set.
+        kernel: String,
+    },
+    /// An epoch is done.
+    Epoch {
+        /// Its number, counted from 1.
+        epoch: usize,
+        /// How many there will be.
+        epochs: usize,
+        /// Pairs trained in it.
+        pairs: u64,
+        /// The mean loss of a pair.
+        loss: f64,
+        /// The pull to the origin that it had.
+        l2: f64,
+        /// The effective rank of the vectors after it, if it was looked at.
+        effective_rank: Option<f64>,
+    },
+}
+
+/// Someone who listens, and may stop the run.
+pub trait Sink {
+    /// Hears an event. Training ends after it if the answer is `Break`, and fails on an error.
+    fn event(&mut self, event: &Event) -> Result<ControlFlow<()>>;
+}
+
+/// Listens to nothing.
+impl Sink for () {
+    fn event(&mut self, _: &Event) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+}

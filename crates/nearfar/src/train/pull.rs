@@ -1,0 +1,66 @@
+//! How strong the pull to the origin should be, found while training and without labels.
+//!
+//! # Derivation
+//!
+//! Too little pull, and vectors fit the noise of the walks in all their dimensions; too much, and
+//! they collapse to a few. Both show in the effective rank ([`effective_rank`]), which falls when
+//! the pull grows. On the graphs we know, the ranks that classify best lie between 20 and 70 of
+//! 128, lower for sparse graphs and higher for dense ones; they follow
+//!
+//! ```text
+//! target = (16 + 7 log₂(mean degree)) · min(dim, n) / 128
+//! ```
+//!
+//! and scores change slowly around it. So after every epoch the pull is multiplied with
+//! (rank / target)^0.8. The rank answers with a delay of some epochs; what counts is therefore not
+//! the rank of now but the one that its last change leads to, two epochs ahead (fewer towards the
+//! end, when the falling learning rate lets nothing change any more).
+
+use super::config::L2;
+use super::rank::effective_rank;
+use crate::graph::Graph;
+
+/// The pull and what it is steered by.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pull {
+    /// λ.
+    pub(super) strength: f64,
+    /// The rank to come to; `None` if λ was given.
+    target: Option<f64>,
+    last: Option<f64>,
+}
+
+impl Pull {
+    /// The pull at the start.
+    pub(super) fn new(l2: L2, graph: &Graph, dim: usize) -> Self {
+        let linked = (0..graph.nodes() as u32).filter(|&node| graph.degree(node) > 0).count();
+        let degree = graph.arcs() as f64 / linked.max(1) as f64;
+        let share = dim.min(graph.nodes()) as f64 / 128.0;
+        let target = (16.0 + 7.0 * degree.max(1.0).log2()) * share;
+        match l2 {
+            L2::Auto => Self { strength: 0.1, target: Some(target), last: None },
+            L2::Value(strength) => Self { strength, target: None, last: None },
+        }
+    }
+
+    /// Looks at the vectors after an epoch, of which `left` are to come. Returns their rank, if
+    /// it was looked at.
+    pub(super) fn adjust<'a>(
+        &mut self,
+        rows: impl Iterator<Item = &'a [f32]>,
+        dim: usize,
+        left: usize,
+    ) -> Option<f64> {
+        const RANGE: (f64, f64) = (1e-4, 2.0);
+        let target = self.target?;
+        let rank = effective_rank(rows, dim);
+        if let Some(last) = self.last.filter(|&last| last > 0.0 && rank > 0.0) {
+            let ahead = (left as f64 / 2.0).min(2.0);
+            let expected = rank * (rank / last).powf(ahead);
+            let factor = (expected / target).powf(0.8).clamp(0.4, 2.5);
+            self.strength = (self.strength * factor).clamp(RANGE.0, RANGE.1);
+        }
+        self.last = Some(rank);
+        Some(rank)
+    }
+}

@@ -1,0 +1,102 @@
+//! Walks against the law of their steps.
+
+use std::sync::Arc;
+
+use nearfar::graph::{EdgeList, Graph, Names, Node, ReadOptions, read};
+use nearfar::positive::{Node2Vec, PositiveSource, Walk};
+use nearfar::rng::{Purpose, Rng};
+
+use crate::chi_square::{chi_square, chi_square_bound};
+use crate::graphs;
+
+fn karate() -> Arc<Graph> {
+    Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph)
+}
+
+fn weighted() -> Arc<Graph> {
+    let pairs = vec![(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 4), (1, 4)];
+    let weights = Some(vec![1.0, 5.0, 0.5, 2.0, 3.0, 0.1, 4.0]);
+    let names = Names::Range { start: 0, len: 6 };
+    Arc::new(EdgeList { pairs, weights, names }.build().unwrap().0)
+}
+
+/// α(x) of node2vec, times the weight of the edge, for a walk from `before` that is at `node`.
+fn weights_of_steps(graph: &Graph, before: Option<Node>, node: Node, p: f64, q: f64) -> Vec<f64> {
+    let mut law = vec![0.0; graph.nodes()];
+    for (at, &next) in graph.neighbours(node).iter().enumerate() {
+        let weight = graph.weights(node).map_or(1.0, |weights| f64::from(weights[at]));
+        let alpha = match before {
+            None => 1.0,
+            Some(before) if before == next => 1.0 / p,
+            Some(before) if graph.has_edge(before, next) => 1.0,
+            Some(_) => 1.0 / q,
+        };
+        law[next as usize] = weight * alpha;
+    }
+    let total: f64 = law.iter().sum();
+    law.iter().map(|weight| weight / total).collect()
+}
+
+/// Counts the steps of many walks by the two nodes before them and compares each with its law.
+fn check(graph: &Graph, source: &dyn PositiveSource, p: f64, q: f64) {
+    let n = graph.nodes();
+    let mut counts = vec![vec![0_u32; n]; n * n];
+    let mut walk = [0; 30];
+    for start in 0..n as Node {
+        if graph.degree(start) == 0 {
+            continue;
+        }
+        for repeat in 0..3000 {
+            let mut rng = Rng::new(5, Purpose::Walk, repeat, u64::from(start));
+            assert_eq!(source.walk(start, &mut rng, &mut walk), 30);
+            for step in walk.windows(3) {
+                counts[step[0] as usize * n + step[1] as usize][step[2] as usize] += 1;
+            }
+        }
+    }
+    for before in 0..n as Node {
+        for &node in graph.neighbours(before) {
+            let counts = &counts[before as usize * n + node as usize];
+            let law = weights_of_steps(graph, Some(before), node, p, q);
+            let (chi2, freedom) = chi_square(counts, &law);
+            let bound = chi_square_bound(freedom);
+            assert!(chi2 <= bound, "{before} → {node}, p {p}, q {q}: {chi2:.1} over {bound:.1}");
+        }
+    }
+}
+
+#[test]
+fn first_order_walks_follow_the_weights() {
+    for graph in [karate(), weighted()] {
+        check(&graph, &Walk::new(&graph), 1.0, 1.0);
+    }
+}
+
+#[test]
+fn second_order_walks_follow_p_and_q() {
+    for graph in [karate(), weighted()] {
+        for (p, q) in [(1.0, 1.0), (1.0, 4.0), (0.05, 1.0), (4.0, 0.25), (0.25, 0.25), (50.0, 2.0)]
+        {
+            check(&graph, &Node2Vec::new(&graph, p, q).unwrap(), p, q);
+        }
+    }
+}
+
+#[test]
+fn isolated_nodes_walk_nowhere() {
+    let graph = Arc::new(graphs::graph(3, &[(0, 1)]));
+    let sources: [Box<dyn PositiveSource>; 2] =
+        [Box::new(Walk::new(&graph)), Box::new(Node2Vec::new(&graph, 0.5, 2.0).unwrap())];
+    for source in sources {
+        let mut walk = [9; 4];
+        assert_eq!(source.walk(2, &mut Rng::new(0, Purpose::Walk, 0, 0), &mut walk), 1);
+        assert_eq!(walk[0], 2);
+        assert_eq!(source.walk(0, &mut Rng::new(0, Purpose::Walk, 0, 0), &mut walk), 4);
+        assert_eq!(walk, [0, 1, 0, 1]);
+    }
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(
+            Node2Vec::new(&graph, bad, 1.0).is_err() && Node2Vec::new(&graph, 1.0, bad).is_err()
+        );
+    }
+}
