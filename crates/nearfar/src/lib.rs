@@ -1,6 +1,7 @@
 #![doc = include_str!("../../../README.md")]
 
 pub mod error;
+mod file;
 mod memory;
 pub mod rng;
 
