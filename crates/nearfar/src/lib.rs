@@ -11,4 +11,6 @@ pub mod distance;
 
 pub mod negative;
 
+pub mod embedding;
+
 pub use error::{Error, Result};

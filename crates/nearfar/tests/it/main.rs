@@ -1,10 +1,13 @@
 //! The library against naive references, through its public interface.
 
 mod bad_files;
+mod bad_vectors;
 mod chi_square;
 mod distances;
 mod formats;
 mod graphs;
 mod naive;
 mod negatives;
+mod neighbours;
 mod tidy;
+mod vector_files;
