@@ -1,6 +1,7 @@
 #![doc = include_str!("../../../README.md")]
 
 pub mod error;
+mod file;
 mod memory;
 pub mod rng;
 
@@ -11,6 +12,8 @@ pub mod distance;
 pub mod positive;
 
 pub mod negative;
+
+pub mod embedding;
 
 pub mod train;
 

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod neighbors;
 mod outliers;
 mod sample;
 mod stats;
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Synth(synth::Args),
     /// Add outliers to a labelled graph: nodes that carry the label of a class far away
     Outliers(outliers::Args),
+    /// Find the nodes whose vectors are most like that of one node
+    Neighbors(neighbors::Args),
 }
 
 impl Command {
@@ -29,6 +32,7 @@ impl Command {
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),
             Self::Outliers(args) => outliers::run(&args, quiet),
+            Self::Neighbors(args) => neighbors::run(&args),
         }
     }
 }

@@ -6,6 +6,7 @@ mod commands;
 mod datasets;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;
+mod neighbors;
 mod wrong_input;
 
 use std::path::Path;

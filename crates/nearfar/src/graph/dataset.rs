@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::read::{self, TextLines};
 use super::{Dropped, Graph, Node, Words};
 use crate::error::{Error, Result};
+use crate::file::write_whole;
 
 /// A graph, and its labels and splits if there are any.
 #[derive(Clone, Debug)]
@@ -92,8 +93,8 @@ impl Dataset {
             }
         }
         std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, &e))?;
-        write_whole(&folder.join("edges.tsv"), &edges)?;
-        write_whole(&folder.join("nodes.tsv"), &nodes)?;
+        write_whole(&folder.join("edges.tsv"), |out| out.write_all(edges.as_bytes()))?;
+        write_whole(&folder.join("nodes.tsv"), |out| out.write_all(nodes.as_bytes()))?;
         if let Some(labels) = &self.labels {
             let mut text = String::new();
             for row in rows() {
@@ -103,7 +104,7 @@ impl Dataset {
                     .collect();
                 let _ = writeln!(text, "{}\t{}", names.get(row), of.join(","));
             }
-            write_whole(&folder.join("labels.tsv"), &text)?;
+            write_whole(&folder.join("labels.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
         if let Some(splits) = &self.splits {
             let mut text = String::new();
@@ -112,7 +113,7 @@ impl Dataset {
                     let _ = writeln!(text, "{}\t{}", names.get(row), split.name());
                 }
             }
-            write_whole(&folder.join("splits.tsv"), &text)?;
+            write_whole(&folder.join("splits.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
         Ok(())
     }
@@ -230,21 +231,4 @@ fn for_each_node_line(
 /// The file with this name, plain or compressed.
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".gz", ".zst"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
-}
-
-/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let fail = |e: &std::io::Error| Error::write(path, e);
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|e| fail(&e))?;
-    file.write_all(text.as_bytes()).map_err(|e| fail(&e))?;
-    // Temporary files are private to their owner; results have the usual permissions.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let open = std::fs::Permissions::from_mode(0o644);
-        file.as_file().set_permissions(open).map_err(|e| fail(&e))?;
-    }
-    file.persist(path).map_err(|e| fail(&e.error))?;
-    Ok(())
 }

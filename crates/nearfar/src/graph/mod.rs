@@ -12,6 +12,7 @@ mod synth;
 pub use build::{Dropped, EdgeList};
 pub use components::Components;
 pub use dataset::{Dataset, Labels, Split, Splits};
+pub(crate) use names::integer;
 pub use names::{Names, Words};
 pub use read::{ReadOptions, read};
 pub use stats::GraphStats;

@@ -1,12 +1,15 @@
 //! The library against naive references, through its public interface.
 
 mod bad_files;
+mod bad_vectors;
 mod chi_square;
 mod distances;
 mod formats;
 mod graphs;
 mod naive;
 mod negatives;
+mod neighbours;
 mod positives;
 mod tidy;
 mod training;
+mod vector_files;

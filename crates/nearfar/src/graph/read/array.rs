@@ -8,11 +8,11 @@
 
 use std::io::{self, ErrorKind, Read};
 
-pub(super) struct Array {
+pub(crate) struct Array {
     dtype: DType,
-    pub(super) shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     /// Whether the first dimension is the one that runs fastest.
-    pub(super) fortran: bool,
+    pub(crate) fortran: bool,
     bytes: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ enum Number {
 const LONGEST_HEADER: usize = 10_000;
 
 impl Array {
-    pub(super) fn read(mut source: impl Read) -> io::Result<Self> {
+    pub(crate) fn read(mut source: impl Read) -> io::Result<Self> {
         let (dtype, shape, fortran) = parse_header(&read_header(&mut source)?)?;
         let values = shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len));
         let size = values.and_then(|values| values.checked_mul(dtype.size));
@@ -59,16 +59,16 @@ impl Array {
         Ok(Self { dtype, shape, fortran, bytes })
     }
 
-    pub(super) fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         matches!(self.dtype.kind, Kind::Int | Kind::Uint)
     }
 
-    pub(super) fn is_float(&self) -> bool {
+    pub(crate) fn is_float(&self) -> bool {
         self.dtype.kind == Kind::Float
     }
 
     /// What the values are, in words.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.dtype.kind {
             Kind::Bool => "truth values",
             Kind::Int | Kind::Uint => "integers",
@@ -78,12 +78,12 @@ impl Array {
     }
 
     /// Whether the values are numbers, or truth values that can stand for them.
-    pub(super) fn is_numeric(&self) -> bool {
+    pub(crate) fn is_numeric(&self) -> bool {
         !matches!(self.dtype.kind, Kind::Bytes | Kind::Unicode)
     }
 
     /// The length, if there is one dimension.
-    pub(super) fn len(&self) -> Option<usize> {
+    pub(crate) fn len(&self) -> Option<usize> {
         match self.shape[..] {
             [len] => Some(len),
             _ => None,
@@ -91,7 +91,7 @@ impl Array {
     }
 
     /// The value at a place, counted as the values lie in the file, if it is a whole number ≥ 0.
-    pub(super) fn whole(&self, at: usize) -> Result<u64, String> {
+    pub(crate) fn whole(&self, at: usize) -> Result<u64, String> {
         // Beyond 2^53, neighbouring integers are the same double.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         match self.get(at) {
@@ -106,8 +106,8 @@ impl Array {
         }
     }
 
-    /// The value at a place as a weight.
-    pub(super) fn weight(&self, at: usize) -> f32 {
+    /// The value at a place as a float.
+    pub(crate) fn number(&self, at: usize) -> f32 {
         match self.get(at) {
             Number::Int(value) => value as f32,
             Number::Uint(value) => value as f32,
@@ -126,6 +126,7 @@ impl Array {
         let unused = 64 - 8 * size;
         match kind {
             Kind::Int => Number::Int((bits << unused).cast_signed() >> unused),
+            Kind::Float if size == 2 => Number::Float(half(bits as u16).into()),
             Kind::Float if size == 4 => Number::Float(f32::from_bits(bits as u32).into()),
             Kind::Float => Number::Float(f64::from_bits(bits)),
             _ => Number::Uint(bits),
@@ -133,7 +134,7 @@ impl Array {
     }
 
     /// The text of an array that is one text and nothing else.
-    pub(super) fn text(&self) -> Option<String> {
+    pub(crate) fn text(&self) -> Option<String> {
         let text: String = match self.dtype.kind {
             Kind::Bytes => self.bytes.iter().copied().map(char::from).collect(),
             Kind::Unicode => self.bytes.chunks_exact(4).map(|c| self.character(c)).collect(),
@@ -180,7 +181,7 @@ fn parse_header(header: &str) -> io::Result<(DType, Vec<usize>, bool)> {
     };
     let dtype = DType::parse(descr).ok_or_else(|| {
         invalid(format!(
-            "an array of '{descr}'; integers, and floats of 32 or 64 bits, can be read: convert \
+            "an array of '{descr}'; integers, and floats of 16, 32 or 64 bits, can be read: convert \
              it with .astype"
         ))
     })?;
@@ -207,7 +208,7 @@ impl DType {
             ('b', 1) => (Kind::Bool, 1),
             ('i', 1 | 2 | 4 | 8) => (Kind::Int, size),
             ('u', 1 | 2 | 4 | 8) => (Kind::Uint, size),
-            ('f', 4 | 8) => (Kind::Float, size),
+            ('f', 2 | 4 | 8) => (Kind::Float, size),
             ('S', _) => (Kind::Bytes, size),
             ('U', _) => (Kind::Unicode, size.checked_mul(4)?),
             _ => return None,
@@ -216,6 +217,42 @@ impl DType {
     }
 }
 
+/// A float of 16 bits: one of sign, five of exponent, ten of fraction. Put where a longer one has
+/// them, its value is too small by the difference of what is added to the exponents, 127 − 15;
+/// only infinities and what is no number have to be told apart.
+pub(crate) fn half(bits: u16) -> f32 {
+    let (sign, rest) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff) << 13);
+    if bits & 0x7c00 == 0x7c00 {
+        return f32::from_bits(sign | rest | 0x7f80_0000);
+    }
+    let scale = f32::from_bits((127 + 112) << 23);
+    f32::from_bits(sign | rest) * scale
+}
+
 fn invalid(message: impl Into<String>) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, message.into())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn halves_are_what_the_standard_says() {
+        let cases = [
+            (0x0000, 0.0),
+            (0x8000, -0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0400, 6.103_515_6e-5),
+            (0x03ff, 6.097_555e-5),
+            (0x0001, 5.960_464_5e-8),
+            (0x3555, 0.333_251_95),
+            (0x7c00, f32::INFINITY),
+            (0xfc00, f32::NEG_INFINITY),
+        ];
+        for (bits, value) in cases {
+            assert_eq!(super::half(bits).to_bits(), value.to_bits(), "{bits:04x}");
+        }
+        assert!(super::half(0x7e00).is_nan());
+    }
 }

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// The id of one end of an edge, in a format that has types.
 #[derive(Clone, Copy)]
-pub(super) enum Id<'a> {
+pub(crate) enum Id<'a> {
     Integer(u64),
     #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only Parquet has texts"))]
     Text(&'a str),

@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 const BLOCK: usize = 1 << 18;
 
 /// The line in the block, counted from 1, and what is wrong with it.
-pub(super) type LineError = (u64, String);
+pub(crate) type LineError = (u64, String);
 
 /// The number of lines of a block and what stands in it.
-pub(super) type Parsed<T> = Result<(u64, T), LineError>;
+pub(crate) type Parsed<T> = Result<(u64, T), LineError>;
 
 /// Reads a file in blocks that end at line ends.
-pub(super) struct Blocks<'a> {
+pub(crate) struct Blocks<'a> {
     source: Box<dyn Read + Send>,
     path: &'a Path,
     rest: Vec<u8>,
@@ -27,12 +27,12 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn open(path: &'a Path) -> Result<Self> {
+    pub(crate) fn open(path: &'a Path) -> Result<Self> {
         Ok(Self { source: open(path)?, path, rest: Vec::new(), ended: false })
     }
 
     /// The first block, without a byte order mark.
-    pub(super) fn first(&mut self) -> Result<Vec<u8>> {
+    pub(crate) fn first(&mut self) -> Result<Vec<u8>> {
         let empty = || Error::file(self.path, "the file is empty; is it the right one?");
         let mut first = self.next()?.ok_or_else(empty)?;
         if first.starts_with(b"\xef\xbb\xbf") {
@@ -43,7 +43,7 @@ impl<'a> Blocks<'a> {
 
     /// Parses the blocks that follow `first`, several at a time, and merges all of them in file
     /// order, while the next ones are being parsed.
-    pub(super) fn parse<T: Send>(
+    pub(crate) fn parse<T: Send>(
         mut self,
         first: Parsed<T>,
         parse: impl Fn(&[u8]) -> Parsed<T> + Sync,
@@ -75,7 +75,7 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut block = std::mem::take(&mut self.rest);
         while !self.ended {
             let want = (BLOCK as u64).max(block.len() as u64);
@@ -102,13 +102,13 @@ impl<'a> Blocks<'a> {
 }
 
 /// The lines of a block with their numbers, counted from 1, without line ends.
-pub(super) struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     rest: &'a [u8],
     number: u64,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(block: &'a [u8]) -> Self {
+    pub(crate) fn new(block: &'a [u8]) -> Self {
         Self { rest: block, number: 0 }
     }
 }
@@ -130,7 +130,7 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 /// Checks that a block is UTF-8.
-pub(super) fn is_utf8(bytes: &[u8]) -> Result<(), LineError> {
+pub(crate) fn is_utf8(bytes: &[u8]) -> Result<(), LineError> {
     std::str::from_utf8(bytes).map(|_| ()).map_err(|error| {
         let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64 + 1;
         (line, "this is not UTF-8 text; save the file as UTF-8".to_owned())
@@ -138,7 +138,7 @@ pub(super) fn is_utf8(bytes: &[u8]) -> Result<(), LineError> {
 }
 
 /// Reads a weight.
-pub(super) fn weight(field: &[u8]) -> Result<f32, String> {
+pub(crate) fn weight(field: &[u8]) -> Result<f32, String> {
     let text = String::from_utf8_lossy(field);
     match text.parse::<f32>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),

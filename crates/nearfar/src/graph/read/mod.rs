@@ -1,22 +1,21 @@
 //! Reading graphs: the format is recognised by the file, nothing has to be said.
 
-mod array;
-mod ids;
-mod lines;
+pub(crate) mod array;
+pub(crate) mod ids;
+pub(crate) mod lines;
 mod matrix_market;
 mod numpy;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 mod scipy;
 mod text;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::builtin::builtin;
 use super::{Dataset, EdgeList, Node};
 use crate::error::{Error, Result};
+use crate::file::{ending, open, open_seekable, read_error, read_text};
 
 /// How to read a graph.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -79,13 +78,6 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
     Ok(Dataset { dropped, notes, ..Dataset::of(graph) })
 }
 
-/// The ending of a file's name in lower case, that of a packed file without `.gz` or `.zst`.
-fn ending(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    name.rsplit_once('.').map_or("", |(_, ending)| ending).to_owned()
-}
-
 /// Passes on the path of a matrix, for which no file of nodes may be given.
 fn no_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
     match nodes {
@@ -115,68 +107,18 @@ fn build(path: &Path, list: EdgeList) -> Result<(super::Graph, super::Dropped)> 
     })
 }
 
-/// Opens a file, unpacking gzip and zstd, which are recognised by their first bytes.
-pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let fail = |e: std::io::Error| Error::read(path, &e);
-    if path.is_dir() {
-        return Err(Error::file(path, "a folder where a file should be"));
-    }
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(fail)?);
-    let magic = file.fill_buf().map_err(fail)?;
-    Ok(if magic.starts_with(&[0x1f, 0x8b]) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(file))
-    } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        Box::new(zstd::Decoder::with_buffer(file).map_err(fail)?)
-    } else {
-        Box::new(file)
-    })
-}
-
-/// Opens a file that is not read from start to end; a packed one is unpacked to disk first.
-fn open_seekable(path: &Path) -> Result<File> {
-    let fail = |e: std::io::Error| read_error(path, &e);
-    let ending = path.extension().unwrap_or_default();
-    if !ending.eq_ignore_ascii_case("gz") && !ending.eq_ignore_ascii_case("zst") {
-        return File::open(path).map_err(fail);
-    }
-    let mut unpacked = tempfile::tempfile().map_err(fail)?;
-    std::io::copy(&mut open(path)?, &mut unpacked).map_err(fail)?;
-    unpacked.rewind().map_err(fail)?;
-    Ok(unpacked)
-}
-
-/// What a failed read says: a stream that ends too early was cut off on its way here.
-pub(super) fn read_error(path: &Path, source: &std::io::Error) -> Error {
-    if source.kind() == std::io::ErrorKind::UnexpectedEof {
-        let reason = "the file ends in the middle: it is cut off; fetch or pack it again";
-        return Error::Read { path: path.to_owned(), reason: reason.to_owned() };
-    }
-    Error::read(path, source)
-}
-
-/// All bytes of a file, unpacked.
-fn read_all(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, &e))?;
-    Ok(bytes)
-}
-
 /// A small text file, line by line, without empty lines and comments.
 pub(super) struct TextLines(String);
 
 impl TextLines {
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let bytes = read_all(path)?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Error::file(path, "this is not UTF-8 text; save it as UTF-8"))?;
-        Ok(Self(text))
+        Ok(Self(read_text(path)?))
     }
 
     /// Lines with their numbers, counted from 1.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
-        let text = self.0.strip_prefix('\u{feff}').unwrap_or(&self.0);
         (1..)
-            .zip(text.lines())
+            .zip(self.0.lines())
             .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with(['#', '%']))
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<(EdgeList, Vec<S
         };
         ids.push(id(0)?, id(1)?);
         if let Some(weights) = &mut weights {
-            weights.push(array.weight(layout.place(edge, 2)));
+            weights.push(array.number(layout.place(edge, 2)));
         }
     }
     let note = (array.shape == [2, 3] && !layout.weighted)

@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeList> {
         .unwrap_or_else(|_| Err(broken(path, "a page that cannot be decoded")))
 }
 
-fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
+pub(crate) fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
     let reason = format!("{error}; the file is cut off or no Parquet: fetch or write it again");
     Error::Read { path: path.to_owned(), reason }
 }
@@ -63,7 +63,7 @@ fn read_edges(path: &Path, nodes: Option<&Path>) -> Result<EdgeList> {
                 let id = |column: usize| columns[column].id(at, row).map_err(fail);
                 ids.push(id(0)?, id(1)?);
                 if let Some(weights) = &mut weights {
-                    weights.push(columns[2].weight(at));
+                    weights.push(columns[2].number(at));
                 }
             }
             row += rows[0];
@@ -88,7 +88,6 @@ fn choose(schema: &SchemaDescriptor) -> Result<Vec<usize>, String> {
     };
     let weight = find("weight");
     for at in ends {
-        let is_id = |kind| matches!(kind, Type::INT32 | Type::INT64 | Type::BYTE_ARRAY);
         check(&columns[at], is_id, "ids are integers or texts")?;
     }
     if let Some(at) = weight {
@@ -104,17 +103,29 @@ fn check(
     fits: impl Fn(Type) -> bool,
     expected: &str,
 ) -> Result<(), String> {
-    use ConvertedType as T;
     let (stored, meant) = (column.physical_type(), column.converted_type());
-    let plain =
-        matches!(meant, T::NONE | T::UTF8 | T::ENUM | T::INT_8 | T::INT_16 | T::INT_32 | T::INT_64)
-            || is_unsigned(column);
-    if column.max_rep_level() == 0 && plain && fits(stored) {
+    if is_plain(column) && fits(stored) {
         return Ok(());
     }
-    let meant = if meant == T::NONE { String::new() } else { format!(" ({meant})") };
+    let meant = if meant == ConvertedType::NONE { String::new() } else { format!(" ({meant})") };
     let name = column.name();
     Err(format!("column '{name}' is stored as {stored}{meant}; {expected}: convert it"))
+}
+
+/// Whether the values of this type can be ids.
+pub(crate) fn is_id(stored: Type) -> bool {
+    matches!(stored, Type::INT32 | Type::INT64 | Type::BYTE_ARRAY)
+}
+
+/// Whether a column holds one value a row, which means what it is stored as: no date, no decimal.
+pub(crate) fn is_plain(column: &ColumnDescriptor) -> bool {
+    use ConvertedType as T;
+    let meant = column.converted_type();
+    column.max_rep_level() == 0
+        && (matches!(
+            meant,
+            T::NONE | T::UTF8 | T::ENUM | T::INT_8 | T::INT_16 | T::INT_32 | T::INT_64
+        ) || is_unsigned(column))
 }
 
 fn is_unsigned(column: &ColumnDescriptor) -> bool {
@@ -123,7 +134,7 @@ fn is_unsigned(column: &ColumnDescriptor) -> bool {
 }
 
 /// A column of one row group, read batch by batch.
-struct Column {
+pub(crate) struct Column {
     name: String,
     unsigned: bool,
     /// The level at which a value is there, and is not null.
@@ -146,7 +157,7 @@ struct Typed<T: DataType> {
 }
 
 impl Column {
-    fn open(
+    pub(crate) fn open(
         group: &dyn RowGroupReader,
         schema: &SchemaDescriptor,
         at: usize,
@@ -165,7 +176,10 @@ impl Column {
     }
 
     /// Reads the next rows, of which `before` were read already; returns how many there are.
-    fn next_batch(&mut self, before: usize) -> Result<Result<usize, String>, ParquetError> {
+    pub(crate) fn next_batch(
+        &mut self,
+        before: usize,
+    ) -> Result<Result<usize, String>, ParquetError> {
         let (rows, null) = match &mut self.values {
             Values::Int32(values) => values.next_batch(self.present)?,
             Values::Int64(values) => values.next_batch(self.present)?,
@@ -183,7 +197,7 @@ impl Column {
         })
     }
 
-    fn id(&self, at: usize, before: usize) -> Result<Id<'_>, String> {
+    pub(crate) fn id(&self, at: usize, before: usize) -> Result<Id<'_>, String> {
         let id = match &self.values {
             Values::Int32(column) if self.unsigned => {
                 Some(Id::Integer(column.values[at].cast_unsigned().into()))
@@ -208,7 +222,7 @@ impl Column {
         })
     }
 
-    fn weight(&self, at: usize) -> f32 {
+    pub(crate) fn number(&self, at: usize) -> f32 {
         match &self.values {
             Values::Int32(column) if self.unsigned => column.values[at].cast_unsigned() as f32,
             Values::Int64(column) if self.unsigned => column.values[at].cast_unsigned() as f32,

@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path) -> Result<EdgeList> {
         Some(len) if len >= pairs.len() && data.is_numeric() => {}
         _ => return Err(fail(format!("its 'data' is not {} numbers", pairs.len()))),
     }
-    let weights: Vec<f32> = (0..pairs.len()).map(|at| data.weight(at)).collect();
+    let weights: Vec<f32> = (0..pairs.len()).map(|at| data.number(at)).collect();
     // An adjacency matrix says that there are edges, not how heavy they are.
     let plain = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
     let weights = (!plain).then_some(weights);

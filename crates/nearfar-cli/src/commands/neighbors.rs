@@ -1,0 +1,70 @@
+//! `nearfar neighbors`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use nearfar::embedding::{Embedding, Similarity};
+
+use crate::print;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    #[arg(value_name = "EMB")]
+    embedding: PathBuf,
+    /// The id of the node
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    node: String,
+    /// How many nodes to show
+    #[arg(short, long, value_name = "K", default_value_t = 10)]
+    k: usize,
+    /// Compare by dot product, not by cosine
+    #[arg(long)]
+    dot: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(serde::Serialize)]
+struct Neighbors<'a> {
+    node: &'a str,
+    neighbors: Vec<Neighbor>,
+}
+
+#[derive(serde::Serialize)]
+struct Neighbor {
+    node: String,
+    similarity: f32,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let embedding = Embedding::load(&args.embedding)?;
+    embedding.check_finite().with_context(|| args.embedding.display().to_string())?;
+    let node = embedding.names().find(&args.node).with_context(|| {
+        let first = embedding.names().get(0);
+        let file = args.embedding.display();
+        format!("no node '{}' in {file}; ids look like '{first}'", args.node)
+    })?;
+    let by = if args.dot { Similarity::Dot } else { Similarity::Cosine };
+    let neighbors = embedding.neighbours(node, args.k, by).into_iter().map(|(node, similarity)| {
+        Neighbor { node: embedding.names().get(node).into_owned(), similarity }
+    });
+    let neighbors = Neighbors { node: &args.node, neighbors: neighbors.collect() };
+    if args.json { print::json(&neighbors) } else { print::result(&table(&neighbors, by)) }
+}
+
+fn table(found: &Neighbors, by: Similarity) -> String {
+    let by = match by {
+        Similarity::Cosine => "cosine",
+        Similarity::Dot => "dot product",
+    };
+    let mut text = format!("nearest to node {} by {by}\n", found.node);
+    let width = found.neighbors.iter().map(|near| near.node.chars().count()).max().unwrap_or(0);
+    for (rank, Neighbor { node, similarity }) in (1..).zip(&found.neighbors) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {rank:>4}  {node:<width$}  {similarity:8.4}");
+    }
+    text
+}

@@ -1,0 +1,146 @@
+//! NumPy arrays of vectors, `.npy`: floats of shape (nodes, dimensions). An array holds no ids, so
+//! they stand in a file beside it, one a line in the order of the rows: `x.nodes.tsv` for `x.npy`.
+//! If there is none, they are 0, 1, 2 and so on.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::{Embedding, Ids};
+use crate::error::{Error, Result};
+use crate::file::{open, read_error, read_text, write_whole};
+use crate::graph::read::array::Array;
+use crate::graph::{Names, Node};
+
+pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
+    write_whole(&node_file(path), |out| {
+        (0..embedding.nodes() as Node)
+            .try_for_each(|node| writeln!(out, "{}", embedding.names().get(node)))
+    })?;
+    write_whole(path, |out| {
+        out.write_all(&header(embedding.nodes(), embedding.dim()))?;
+        write_floats(out, embedding.vectors())
+    })
+}
+
+/// Writes floats in the byte order that every format here has, little end first.
+pub(super) fn write_floats(out: &mut impl Write, floats: &[f32]) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    for chunk in floats.chunks(1 << 12) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|float| float.to_le_bytes()));
+        out.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// The header, filled up with blanks so that the values start at a multiple of 64 bytes: then the
+/// file can be mapped to memory and used as it is.
+fn header(nodes: usize, dim: usize) -> Vec<u8> {
+    let mut text =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({nodes}, {dim}), }}");
+    let before = b"\x93NUMPY\x01\x00".len() + 2;
+    let len = (before + text.len() + 1).next_multiple_of(64) - before;
+    while text.len() + 1 < len {
+        text.push(' ');
+    }
+    text.push('\n');
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    // Two sizes of at most twenty digits each: it is 128 bytes at most.
+    header.extend((text.len() as u16).to_le_bytes());
+    header.extend(text.bytes());
+    header
+}
+
+pub(super) fn read(path: &Path) -> Result<Embedding> {
+    let array = Array::read(open(path)?).map_err(|e| read_error(path, &e))?;
+    let (nodes, dim) = match array.shape[..] {
+        [nodes, dim] if array.is_float() => (nodes, dim),
+        _ => {
+            let message = format!(
+                "an array of {} of shape {:?}; vectors are floats of shape (nodes, dimensions)",
+                array.kind(),
+                array.shape
+            );
+            return Err(Error::file(path, message));
+        }
+    };
+    let vectors = if array.fortran {
+        let place = |at: usize| (at % dim) * nodes + at / dim;
+        (0..nodes * dim).into_par_iter().map(|at| array.number(place(at))).collect()
+    } else {
+        (0..nodes * dim).into_par_iter().map(|at| array.number(at)).collect()
+    };
+    drop(array);
+    let node_file = node_file(path);
+    let names = if node_file.exists() {
+        read_nodes(&node_file, path, nodes)?
+    } else {
+        Names::Range { start: 0, len: nodes }
+    };
+    Embedding::from_file(path, names, dim, vectors)
+}
+
+/// The file of ids beside an array, which may be packed.
+fn node_file(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lower = name.to_lowercase();
+    let end = [".npy", ".npy.gz", ".npy.zst"].iter().find(|end| lower.ends_with(**end));
+    // Endings are plain ASCII; where lower case has another length, there is none to cut.
+    let stem = name.get(..name.len() - end.map_or(0, |end| end.len())).unwrap_or(&name);
+    path.with_file_name(format!("{stem}.nodes.tsv"))
+}
+
+fn read_nodes(path: &Path, array: &Path, nodes: usize) -> Result<Names> {
+    let text = read_text(path)?;
+    let mut ids = Ids::default();
+    for (line, id) in (1..).zip(text.lines()) {
+        let id = id.split('\t').next().unwrap_or(id);
+        if id.is_empty() {
+            return Err(Error::line(path, line, "an empty id; give one id a line"));
+        }
+        ids.push(id).map_err(|row| {
+            let first = row + 1;
+            Error::line(path, line, format!("node '{id}' again, first in line {first}; ids differ"))
+        })?;
+    }
+    if ids.len() != nodes {
+        let message = format!(
+            "{} ids for the {nodes} vectors of {}; it takes one a line in the order of the rows",
+            ids.len(),
+            array.display()
+        );
+        return Err(Error::file(path, message));
+    }
+    Ok(ids.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_start_at_a_multiple_of_64_bytes() {
+        for nodes in [1, 1000, 123_456_789, usize::MAX] {
+            for dim in [1, 16, 128, 1000, usize::MAX] {
+                let header = header(nodes, dim);
+                assert_eq!(header.len() % 64, 0);
+                assert_eq!(header.last(), Some(&b'\n'));
+                assert_eq!(
+                    usize::from(header[8]) + 256 * usize::from(header[9]),
+                    header.len() - 10
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ids_stand_beside_the_array() {
+        let beside = |name: &str| node_file(Path::new(name)).to_str().unwrap().to_owned();
+        assert_eq!(beside("a/x.npy"), "a/x.nodes.tsv");
+        assert_eq!(beside("x.y.NPY"), "x.y.nodes.tsv");
+        assert_eq!(beside("x.npy.gz"), "x.nodes.tsv");
+        assert_eq!(beside("x.dat"), "x.dat.nodes.tsv");
+    }
+}

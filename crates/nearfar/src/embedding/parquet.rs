@@ -1,0 +1,293 @@
+//! Vectors in Parquet files, `.parquet`: a column `node` of texts and a column `vector` of lists,
+//! one row a node. That is one column for a vector, which data frames, databases and vector stores
+//! all take, where a column for each dimension would make hundreds.
+//!
+//! Read are also files with a column for each dimension: all that hold floats, in their order. The
+//! ids are the column `node`, `id` or pandas' index, or else the only one of texts or integers; if
+//! there is none, they are 0, 1, 2 and so on.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, Type, ZstdLevel};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, FloatType};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::parser::parse_message_type;
+use ::parquet::schema::types::{ColumnPath, SchemaDescriptor};
+
+use super::{Embedding, Ids};
+use crate::error::{Error, Result};
+use crate::file::{open_seekable, write_whole};
+use crate::graph::read::ids::Id;
+use crate::graph::read::parquet::{Column, broken, is_id, is_plain};
+use crate::graph::{Names, Node};
+
+const SCHEMA: &str = "message nearfar {
+    required binary node (UTF8);
+    required group vector (LIST) { repeated group list { required float element; } }
+}";
+/// Numbers in a row group: 64 MB of them.
+const GROUP: usize = 1 << 24;
+/// Numbers, or rows of lists, that are handled at a time.
+const BATCH: usize = 1 << 12;
+
+pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
+    write_whole(path, |out| write_rows(out, embedding).map_err(io::Error::other))
+}
+
+fn write_rows(out: &mut BufWriter<&File>, embedding: &Embedding) -> Result<(), ParquetError> {
+    // The digits of floats are as good as random: neither a dictionary nor packing makes them less.
+    let vector = || ColumnPath::new(["vector", "list", "element"].map(str::to_owned).to_vec());
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_column_compression(vector(), Compression::UNCOMPRESSED)
+        .set_column_dictionary_enabled(vector(), false)
+        .set_column_statistics_enabled(vector(), EnabledStatistics::None);
+    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
+    let dim = embedding.dim();
+    let missing = || ParquetError::General("a column of the schema is missing".to_owned());
+    // Each number is there; the first of each row starts a new list.
+    let rows = (BATCH / dim).max(1);
+    let present = vec![1; rows * dim];
+    let repeats: Vec<i16> = (0..rows * dim).map(|at| i16::from(at % dim > 0)).collect();
+    let per_group = (GROUP / dim).max(1);
+    for (at, vectors) in embedding.vectors().chunks(per_group * dim).enumerate() {
+        let first = (at * per_group) as Node;
+        let nodes = first..first + (vectors.len() / dim) as Node;
+        let name = |node| ByteArray::from(embedding.names().get(node).into_owned().into_bytes());
+        let ids: Vec<ByteArray> = nodes.map(name).collect();
+        let mut group = file.next_row_group()?;
+        let mut column = group.next_column()?.ok_or_else(missing)?;
+        column.typed::<ByteArrayType>().write_batch(&ids, None, None)?;
+        column.close()?;
+        let mut column = group.next_column()?.ok_or_else(missing)?;
+        for values in vectors.chunks(rows * dim) {
+            let (present, repeats) = (&present[..values.len()], &repeats[..values.len()]);
+            column.typed::<FloatType>().write_batch(values, Some(present), Some(repeats))?;
+        }
+        column.close()?;
+        group.close()?;
+    }
+    file.close().map(drop)
+}
+
+pub(super) fn read(path: &Path) -> Result<Embedding> {
+    // As for graphs: the library panics on some broken files, and nothing outlives a failed read.
+    catch_unwind(AssertUnwindSafe(|| read_rows(path)))
+        .unwrap_or_else(|_| Err(broken(path, "a page that cannot be decoded")))
+}
+
+fn read_rows(path: &Path) -> Result<Embedding> {
+    let fail = |message: String| Error::file(path, message);
+    let broken = |error: ParquetError| broken(path, error);
+    let file = SerializedFileReader::new(open_seekable(path)?).map_err(broken)?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let layout = Layout::of(schema).map_err(fail)?;
+    let mut table = Table::default();
+    for group in 0..file.num_row_groups() {
+        let group = file.get_row_group(group).map_err(broken)?;
+        let before = table.rows;
+        match &layout.values {
+            Values::Lists(at) => table.read_lists(&*group, schema, *at),
+            Values::Columns(columns) => table.read_columns(&*group, schema, columns),
+        }
+        .map_err(broken)?
+        .map_err(fail)?;
+        if let Some(at) = layout.ids {
+            table.read_ids(&*group, schema, at, before).map_err(broken)?.map_err(fail)?;
+        }
+    }
+    let names = match layout.ids {
+        Some(_) => table.ids.finish(),
+        None => Names::Range { start: 0, len: table.rows },
+    };
+    Embedding::from_file(path, names, table.dim, table.vectors)
+}
+
+/// Which columns are what.
+struct Layout {
+    ids: Option<usize>,
+    values: Values,
+}
+
+enum Values {
+    Lists(usize),
+    Columns(Vec<usize>),
+}
+
+impl Layout {
+    fn of(schema: &SchemaDescriptor) -> Result<Self, String> {
+        let columns = schema.columns();
+        let is_float =
+            |at: &usize| matches!(columns[*at].physical_type(), Type::FLOAT | Type::DOUBLE);
+        let lists = |at: &usize| columns[*at].max_rep_level() == 1;
+        let plain = |at: &usize| is_plain(&columns[*at]);
+        let ids: Vec<usize> = (0..columns.len())
+            .filter(|at| plain(at) && is_id(columns[*at].physical_type()))
+            .collect();
+        let named = |name: &str| {
+            ids.iter().copied().find(|&at| columns[at].name().eq_ignore_ascii_case(name))
+        };
+        let id = ["node", "id", "__index_level_0__"].into_iter().find_map(named);
+        let id = match (id, &ids[..]) {
+            (Some(at), _) | (None, &[at]) => Some(at),
+            (None, []) => None,
+            _ => return Err("several columns may be the ids; call one 'node'".to_owned()),
+        };
+        let floats: Vec<usize> = (0..columns.len()).filter(is_float).collect();
+        let values = match floats.iter().copied().filter(lists).collect::<Vec<_>>()[..] {
+            [at] => Values::Lists(at),
+            [] => Values::Columns(floats.into_iter().filter(plain).collect()),
+            _ => return Err("several columns of lists of floats; keep one, 'vector'".to_owned()),
+        };
+        if matches!(&values, Values::Columns(columns) if columns.is_empty()) {
+            let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
+            return Err(format!(
+                "no column of floats or of lists of floats; it has: {}",
+                names.join(", ")
+            ));
+        }
+        Ok(Self { ids: id, values })
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Table {
+    ids: Ids,
+    dim: usize,
+    rows: usize,
+    vectors: Vec<f32>,
+}
+
+/// Outside, what the library says; inside, what we do.
+type Read = Result<Result<(), String>, ParquetError>;
+
+impl Table {
+    fn read_ids(
+        &mut self,
+        group: &dyn RowGroupReader,
+        schema: &SchemaDescriptor,
+        at: usize,
+        before: usize,
+    ) -> Read {
+        let mut column = Column::open(group, schema, at)?;
+        let mut row = before;
+        loop {
+            let rows = match column.next_batch(row)? {
+                Ok(0) => break,
+                Ok(rows) => rows,
+                Err(message) => return Ok(Err(message)),
+            };
+            for at in 0..rows {
+                let pushed = match column.id(at, row) {
+                    Ok(Id::Integer(id)) => self.ids.push(itoa::Buffer::new().format(id)),
+                    Ok(Id::Text(id)) => self.ids.push(id),
+                    Err(message) => return Ok(Err(message)),
+                };
+                if let Err(first) = pushed {
+                    let (first, again) = (first + 1, row + at + 1);
+                    return Ok(Err(format!("rows {first} and {again} have the same id")));
+                }
+            }
+            row += rows;
+        }
+        let missing = || format!("{} ids for {} vectors; write it again", row, self.rows);
+        Ok(if row == self.rows { Ok(()) } else { Err(missing()) })
+    }
+
+    fn read_columns(
+        &mut self,
+        group: &dyn RowGroupReader,
+        schema: &SchemaDescriptor,
+        columns: &[usize],
+    ) -> Read {
+        self.dim = columns.len();
+        let mut rows = None;
+        for (dimension, &at) in columns.iter().enumerate() {
+            let mut column = Column::open(group, schema, at)?;
+            let mut values = Vec::new();
+            loop {
+                match column.next_batch(self.rows + values.len())? {
+                    Ok(0) => break,
+                    Ok(rows) => values.extend((0..rows).map(|at| column.number(at))),
+                    Err(message) => return Ok(Err(message)),
+                }
+            }
+            if *rows.get_or_insert(values.len()) != values.len() {
+                return Ok(Err("its columns differ in length; write the file again".to_owned()));
+            }
+            self.vectors.resize((self.rows + values.len()) * self.dim, 0.0);
+            let cells = self.vectors[self.rows * self.dim..].iter_mut();
+            for (cell, value) in cells.skip(dimension).step_by(self.dim).zip(values) {
+                *cell = value;
+            }
+        }
+        self.rows += rows.unwrap_or(0);
+        Ok(Ok(()))
+    }
+
+    fn read_lists(
+        &mut self,
+        group: &dyn RowGroupReader,
+        schema: &SchemaDescriptor,
+        at: usize,
+    ) -> Read {
+        let present = schema.column(at).max_def_level();
+        match group.get_column_reader(at)? {
+            ColumnReader::FloatColumnReader(lists) => self.push_lists(lists, present, |v| v),
+            ColumnReader::DoubleColumnReader(lists) => {
+                self.push_lists(lists, present, |v| v as f32)
+            }
+            _ => Err(ParquetError::General("a column changes its type".to_owned())),
+        }
+    }
+
+    fn push_lists<T: DataType>(
+        &mut self,
+        mut lists: ColumnReaderImpl<T>,
+        present: i16,
+        float: impl Fn(T::T) -> f32,
+    ) -> Read {
+        let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            (levels.clear(), repeats.clear(), values.clear());
+            let (rows, ..) =
+                lists.read_records(BATCH, Some(&mut levels), Some(&mut repeats), &mut values)?;
+            if rows == 0 {
+                return Ok(Ok(()));
+            }
+            let row_of = |at: usize| {
+                self.rows + repeats[..=at].iter().filter(|&&repeat| repeat == 0).count()
+            };
+            if let Some(at) = levels.iter().position(|&level| level < present) {
+                let row = row_of(at);
+                return Ok(Err(format!("the vector in row {row} is empty, or null in part")));
+            }
+            if self.dim == 0 {
+                let next = repeats.iter().skip(1).position(|&repeat| repeat == 0);
+                self.dim = next.map_or(repeats.len(), |next| next + 1);
+            }
+            let dim = self.dim;
+            let starts = |at: usize| at.is_multiple_of(dim);
+            let wrong = repeats.iter().enumerate().position(|(at, &r)| (r == 0) != starts(at));
+            if wrong.is_some() || repeats.len() != rows * dim || values.len() != repeats.len() {
+                let row =
+                    wrong.map_or(self.rows + rows, |at| self.rows + at.saturating_sub(1) / dim + 1);
+                return Ok(Err(format!(
+                    "the vector in row {row} has not {dim} numbers, as the first one has"
+                )));
+            }
+            self.rows += rows;
+            self.vectors.extend(values.drain(..).map(&float));
+        }
+    }
+}

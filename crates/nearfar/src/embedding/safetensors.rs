@@ -1,0 +1,123 @@
+//! Safetensors, `.safetensors`: named arrays after a header in JSON.
+//!
+//! | tensor | type | shape | |
+//! |---|---|---|---|
+//! | `vectors` | F32 | nodes, dimensions | |
+//! | `nodes` | U8 | bytes | the ids in UTF-8, a line end after each |
+//! | `node_lengths` | I64 | nodes | the bytes of each id, its line end not counted |
+//!
+//! The lengths make any id survive, even one with line ends. A file without ids, as PyTorch writes
+//! it, has the ids 0, 1, 2 and so on; and if no tensor is called `vectors`, the only one of two
+//! dimensions serves.
+
+use std::io::Write;
+use std::path::Path;
+
+use rayon::prelude::*;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+
+use super::npy::write_floats;
+use super::{Embedding, Ids};
+use crate::error::{Error, Result};
+use crate::file::{read_all, write_whole};
+use crate::graph::read::array::half;
+use crate::graph::{Names, Node};
+
+pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
+    let (nodes, dim) = (embedding.nodes(), embedding.dim());
+    let ids = || (0..nodes as Node).map(|node| embedding.names().get(node));
+    // The widest first, so that each is aligned to its own size.
+    let lengths = nodes * 8;
+    let vectors = lengths + nodes * dim * 4;
+    let text = vectors + ids().map(|id| id.len() + 1).sum::<usize>();
+    let mut header = format!(
+        "{{\"node_lengths\":{{\"dtype\":\"I64\",\"shape\":[{nodes}],\"data_offsets\":[0,{lengths}]}},\
+         \"vectors\":{{\"dtype\":\"F32\",\"shape\":[{nodes},{dim}],\"data_offsets\":[{lengths},{vectors}]}},\
+         \"nodes\":{{\"dtype\":\"U8\",\"shape\":[{}],\"data_offsets\":[{vectors},{text}]}}}}",
+        text - vectors
+    );
+    while !header.len().is_multiple_of(8) {
+        header.push(' ');
+    }
+    write_whole(path, |out| {
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(header.as_bytes())?;
+        ids().try_for_each(|id| out.write_all(&(id.len() as u64).to_le_bytes()))?;
+        write_floats(out, embedding.vectors())?;
+        ids().try_for_each(|id| writeln!(out, "{id}"))
+    })
+}
+
+pub(super) fn read(path: &Path) -> Result<Embedding> {
+    let fail = |message: String| Error::file(path, message);
+    let bytes = read_all(path)?;
+    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| {
+        let reason = format!("{error}; the file is cut off or no safetensors: write it again");
+        Error::Read { path: path.to_owned(), reason }
+    })?;
+    let table = table(&tensors).map_err(fail)?;
+    let (nodes, dim) = (table.shape()[0], table.shape()[1]);
+    let names = match (tensors.tensor("nodes"), tensors.tensor("node_lengths")) {
+        (Ok(text), Ok(lengths)) => names(&text, &lengths, nodes).map_err(fail)?,
+        _ => Names::Range { start: 0, len: nodes },
+    };
+    Embedding::from_file(path, names, dim, floats(&table).map_err(fail)?)
+}
+
+fn table<'a>(tensors: &'a SafeTensors<'a>) -> Result<TensorView<'a>, String> {
+    let is_table = |tensor: &TensorView| tensor.shape().len() == 2;
+    if let Ok(table) = tensors.tensor("vectors") {
+        return if is_table(&table) {
+            Ok(table)
+        } else {
+            Err(format!("'vectors' has shape {:?}, expected nodes, dimensions", table.shape()))
+        };
+    }
+    let mut tables = tensors.tensors();
+    tables.retain(|(_, tensor)| is_table(tensor));
+    match <[_; 1]>::try_from(tables) {
+        Ok([(_, table)]) => Ok(table),
+        Err(tables) => Err(format!(
+            "no tensor 'vectors', and {} of two dimensions; name the one that is meant 'vectors'",
+            tables.len()
+        )),
+    }
+}
+
+fn floats(tensor: &TensorView) -> Result<Vec<f32>, String> {
+    let bytes = tensor.data();
+    let halves = || bytes.as_chunks().0.par_iter().map(|&half| u16::from_le_bytes(half));
+    Ok(match tensor.dtype() {
+        Dtype::F32 => bytes.as_chunks().0.par_iter().map(|&f| f32::from_le_bytes(f)).collect(),
+        Dtype::F64 => {
+            bytes.as_chunks().0.par_iter().map(|&f| f64::from_le_bytes(f) as f32).collect()
+        }
+        Dtype::F16 => halves().map(half).collect(),
+        // The upper half of a float.
+        Dtype::BF16 => halves().map(|bits| f32::from_bits(u32::from(bits) << 16)).collect(),
+        other => return Err(format!("vectors of {other:?}; expected F32, F64, F16 or BF16")),
+    })
+}
+
+fn names(text: &TensorView, lengths: &TensorView, nodes: usize) -> Result<Names, String> {
+    if text.dtype() != Dtype::U8 || lengths.dtype() != Dtype::I64 || lengths.shape() != [nodes] {
+        return Err(format!("its ids are not U8 'nodes' and {nodes} I64 'node_lengths'"));
+    }
+    let mut ids = Ids::default();
+    let mut rest = text.data();
+    for (row, &length) in (1..).zip(lengths.data().as_chunks().0) {
+        let length = usize::try_from(i64::from_le_bytes(length)).ok();
+        let Some((id, after)) = length.and_then(|length| rest.split_at_checked(length)) else {
+            return Err(format!("the id of vector {row} ends beyond 'nodes'; write it again"));
+        };
+        rest = after.strip_prefix(b"\n").unwrap_or(after);
+        let id = std::str::from_utf8(id).map_err(|_| format!("id {row} is not UTF-8"))?;
+        ids.push(id)
+            .map_err(|first| format!("node '{id}' is vector {} and vector {row}", first + 1))?;
+    }
+    if !rest.is_empty() {
+        return Err(format!("{} bytes of 'nodes' belong to no vector; write it again", rest.len()));
+    }
+    Ok(ids.finish())
+}
