@@ -30,12 +30,25 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Interrupted>() => ExitCode::from(130),
         Err(error) => {
             print::message(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
 }
+
+/// Ctrl-C was pressed: no result, and nothing to complain about.
+#[derive(Debug)]
+struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 fn run(cli: Cli) -> anyhow::Result<()> {
     if let Some(threads) = cli.threads {

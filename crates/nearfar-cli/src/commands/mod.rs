@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod embed;
 mod neighbors;
 mod outliers;
 mod sample;
@@ -13,6 +14,8 @@ use crate::print;
 /// What to do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    /// Make a vector for every node of a graph
+    Embed(embed::Args),
     /// Describe a graph: sizes, components, and how far apart its nodes are
     Stats(stats::Args),
     /// Draw negatives of one node and count them
@@ -28,6 +31,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
         match self {
+            Self::Embed(args) => embed::run(&args, quiet),
             Self::Stats(args) => stats::run(&args, quiet),
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),
@@ -59,4 +63,19 @@ fn read(source: &str, options: &ReadOptions, quiet: bool) -> anyhow::Result<Data
         }
     }
     Ok(dataset)
+}
+
+/// Bytes, as people write them.
+fn memory(text: &str) -> Result<u64, String> {
+    let lower = text.to_lowercase();
+    let units =
+        [("gb", 1e9), ("g", 1e9), ("mb", 1e6), ("m", 1e6), ("kb", 1e3), ("k", 1e3), ("b", 1.0)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|(name, unit)| lower.strip_suffix(name).map(|number| (number, *unit)))
+        .unwrap_or((&lower, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as u64),
+        _ => Err("a size such as 800MB or 8GB".to_owned()),
+    }
 }

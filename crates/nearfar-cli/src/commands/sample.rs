@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     negatives: NegativeConfig,
     /// Memory that may be used, as 800MB or 8GB
-    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
     max_memory: u64,
     /// Seed: the same seed draws the same negatives
     #[arg(long, default_value_t = 0)]
@@ -157,19 +157,4 @@ fn table(
         );
     }
     text
-}
-
-/// Bytes, as people write them.
-fn memory(text: &str) -> Result<u64, String> {
-    let lower = text.to_lowercase();
-    let units =
-        [("gb", 1e9), ("g", 1e9), ("mb", 1e6), ("m", 1e6), ("kb", 1e3), ("k", 1e3), ("b", 1.0)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|(name, unit)| lower.strip_suffix(name).map(|number| (number, *unit)))
-        .unwrap_or((&lower, 1.0));
-    match number.trim().parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as u64),
-        _ => Err("a size such as 800MB or 8GB".to_owned()),
-    }
 }

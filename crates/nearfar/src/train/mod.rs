@@ -23,6 +23,20 @@ use kernel::{Kernel, LANES, Step};
 use pull::Pull;
 use stream::{Pairs, Sampling};
 
+/// The memory that training takes beside the negatives: the graph, the vectors twice, and the
+/// pairs of an epoch.
+pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
+    let n = graph.nodes() as u64;
+    let padded = config.dim.next_multiple_of(LANES);
+    let blocks = n.div_ceil(Blocks::rows_for(graph.nodes(), padded) as u64);
+    let pairs = (config.walks(graph) * (config.context - 1 + config.k)) as u64;
+    // A centre has at most one run in each block, with two numbers in front; lists that grow by
+    // doubling have a quarter to spare on average.
+    let runs = (pairs + 2 * blocks.min(pairs)) * 5;
+    let vectors = (padded + config.dim) as u64 * 4;
+    graph.bytes() + Walk::bytes(graph) + n * (vectors + runs)
+}
+
 /// Trains a vector for every node, and returns them row by row.
 ///
 /// ```
