@@ -188,3 +188,28 @@ fn places_and_ids_that_cannot_be_written() {
     assert!(refused("x.npy", None, &["a\nb"]).contains("write .parquet or .safetensors"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was left behind");
 }
+
+/// Whatever byte is wrong, loading ends in vectors or in an error that names the file.
+#[test]
+fn files_with_a_wrong_byte_do_not_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut endings = vec!["npy", "w2v", "safetensors", "tsv"];
+    if cfg!(feature = "parquet") {
+        endings.push("parquet");
+    }
+    for ending in endings {
+        let path = folder.path().join(format!("x.{ending}"));
+        embedding(&["a", "b", "c"]).save(&path, None).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            for wrong in [0, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80] {
+                let mut bytes = bytes.clone();
+                bytes[at] = wrong;
+                fs::write(&path, bytes).unwrap();
+                if let Err(error) = Embedding::load(&path) {
+                    assert!(error.to_string().contains(&format!("x.{ending}")), "{error}");
+                }
+            }
+        }
+    }
+}
