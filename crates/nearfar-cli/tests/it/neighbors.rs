@@ -63,7 +63,7 @@ fn wrong_input() {
     insta::assert_snapshot!(messages.concat(), @"
     error: no node 'eve' in people.tsv; ids look like 'ann'
     error: people.csv: neither its ending nor its start says what it holds; vectors are in .npy, .w2v, .txt, .parquet, .safetensors, .tsv, .bin
-    error: ragged.tsv:2: 1 numbers, expected 2 as line 1 says
+    error: ragged.tsv:2: expected 2 numbers as line 1 says, found 1
     error: short.w2v:1: this line promises 3 vectors, and 2 follow
     error: nan.tsv: the vector of node 'bob' (row 1) has NaN in dimension 0; training went astray: lower the learning rate
     error: empty.npy: cannot read: the file ends in the middle: it is cut off; fetch or pack it again

@@ -1,6 +1,7 @@
 //! Stage 5, the vectors: one for each node, in memory and in files.
 
 mod format;
+mod ids;
 mod neighbours;
 mod npy;
 #[cfg(feature = "parquet")]
@@ -12,10 +13,11 @@ mod word2vec_binary;
 use std::path::Path;
 
 pub use format::{Format, check_writable};
+use ids::Ids;
 pub use neighbours::Similarity;
 
 use crate::error::{Error, Result};
-use crate::graph::{Names, Node, Words, integer};
+use crate::graph::{Names, Node};
 
 /// A vector of `dim` floats for each node. Row r of the table belongs to the node of row r of the
 /// graph. There is at least one node and one dimension, and no id is empty.
@@ -149,39 +151,6 @@ impl Embedding {
     }
 }
 
-/// The ids of a file, row by row; each may stand there once.
-#[derive(Default)]
-struct Ids(Words);
-
-impl Ids {
-    /// Adds the id of the next row; fails with the row that has it already.
-    fn push(&mut self, id: &str) -> Result<(), Node> {
-        let next = self.0.len();
-        let row = self.0.insert(id);
-        if row as usize == next { Ok(()) } else { Err(row) }
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Consecutive integers take no memory.
-    fn finish(self) -> Names {
-        let words = self.0;
-        let Some(start) = (!words.is_empty()).then(|| integer(words.get(0).as_bytes())).flatten()
-        else {
-            return Names::Words(words);
-        };
-        let follows = |row: Node| {
-            integer(words.get(row).as_bytes()).and_then(|id| id.checked_sub(start)) == Some(row)
-        };
-        if (0..words.len() as Node).all(follows) {
-            return Names::Range { start, len: words.len() };
-        }
-        Names::Words(words)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,19 +174,5 @@ mod tests {
         let bad = Embedding::new(names(), 2, vec![0.0, 0.0, 1.0, f32::NAN]).unwrap();
         let error = bad.check_finite().unwrap_err().to_string();
         assert!(error.starts_with("the vector of node 'b' (row 1) has NaN in dimension 1"));
-    }
-
-    #[test]
-    fn consecutive_integers_become_a_range() {
-        let names = |ids: &[&str]| {
-            let mut all = Ids::default();
-            ids.iter().for_each(|id| all.push(id).unwrap());
-            all.finish()
-        };
-        assert!(matches!(names(&["0", "1"]), Names::Range { start: 0, len: 2 }));
-        assert!(matches!(names(&["7", "8", "9"]), Names::Range { start: 7, len: 3 }));
-        for ids in [&["0", "2"][..], &["1", "0"], &["0", "01"], &["a"], &[]] {
-            assert!(matches!(names(ids), Names::Words(_)), "{ids:?}");
-        }
     }
 }

@@ -5,7 +5,7 @@
 //! below, their row. Integers are in one order only, so it does not matter how work was cut.
 
 use std::collections::BinaryHeap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use rayon::prelude::*;
 
@@ -59,12 +59,9 @@ impl Embedding {
                 if centres[at] == row {
                     continue;
                 }
-                let product = dot(vectors[at], vector);
                 let similarity = match by {
-                    Similarity::Dot => product,
-                    Similarity::Cosine if norm == 0.0 || norms[at] == 0.0 => 0.0,
-                    // Rounding may lead a little beyond what a cosine can be.
-                    Similarity::Cosine => (product / (norm * norms[at])).clamp(-1.0, 1.0),
+                    Similarity::Dot => dot(vectors[at], vector),
+                    Similarity::Cosine => cosine(vectors[at], vector, norms[at], norm),
                 };
                 best.offer(key(similarity, row), k);
             }
@@ -116,6 +113,24 @@ fn candidate(key: u64) -> (Node, f32) {
     let rank = (key >> 32) as u32;
     let bits = if rank >> 31 == 1 { rank } else { !rank & 0x7fff_ffff };
     (key as Node, f32::from_bits(bits))
+}
+
+/// The cosine of two vectors whose lengths are known. Squares of very long or short ones leave the
+/// range of a float; those are computed again as doubles, which have room for all.
+#[inline]
+fn cosine(a: &[f32], b: &[f32], a_norm: f32, b_norm: f32) -> f32 {
+    const SAFE: RangeInclusive<f32> = 1e-15..=1e15;
+    let cosine = if SAFE.contains(&a_norm) && SAFE.contains(&b_norm) {
+        dot(a, b) / (a_norm * b_norm)
+    } else {
+        let dot = |a: &[f32], b: &[f32]| -> f64 {
+            a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+        };
+        let lengths = dot(a, a).sqrt() * dot(b, b).sqrt();
+        if lengths == 0.0 { 0.0 } else { (dot(a, b) / lengths) as f32 }
+    };
+    // Rounding may lead a little beyond what a cosine can be.
+    cosine.clamp(-1.0, 1.0)
 }
 
 fn norm(vector: &[f32]) -> f32 {

@@ -31,11 +31,14 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
     let lengths = nodes * 8;
     let vectors = lengths + nodes * dim * 4;
     let text = vectors + ids().map(|id| id.len() + 1).sum::<usize>();
+    let tensor = |name: &str, dtype: &str, shape: &[usize], from: usize, to: usize| {
+        format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{from},{to}]}}"#)
+    };
     let mut header = format!(
-        "{{\"node_lengths\":{{\"dtype\":\"I64\",\"shape\":[{nodes}],\"data_offsets\":[0,{lengths}]}},\
-         \"vectors\":{{\"dtype\":\"F32\",\"shape\":[{nodes},{dim}],\"data_offsets\":[{lengths},{vectors}]}},\
-         \"nodes\":{{\"dtype\":\"U8\",\"shape\":[{}],\"data_offsets\":[{vectors},{text}]}}}}",
-        text - vectors
+        "{{{},{},{}}}",
+        tensor("node_lengths", "I64", &[nodes], 0, lengths),
+        tensor("vectors", "F32", &[nodes, dim], lengths, vectors),
+        tensor("nodes", "U8", &[text - vectors], vectors, text)
     );
     while !header.len().is_multiple_of(8) {
         header.push(' ');

@@ -172,7 +172,7 @@ fn parse_line(line: &str, layout: Layout, dim: usize, rows: &mut Rows) -> Result
     }
     match rows.values.len() - before {
         found if found == dim => rows.ids.push(id.to_owned()),
-        found => return Err(format!("{found} numbers, expected {dim} as line 1 says")),
+        found => return Err(format!("expected {dim} numbers as line 1 says, found {found}")),
     }
     Ok(())
 }

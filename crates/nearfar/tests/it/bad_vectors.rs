@@ -29,13 +29,17 @@ fn text_of_word2vec() {
     check("a.w2v", "0 2\n", ": an embedding of 0 nodes");
     check("a.w2v", "2 2\na 1 2\n", ":1: this line promises 2 vectors, and 1 follow");
     check("a.w2v", "1 2\na 1 2\nb 1 2\n", ":1: this line promises 1 vectors, and 2 follow");
-    check("a.w2v", "2 2\na 1 2\nb 1\n", ":3: 1 numbers, expected 2");
-    check("a.w2v", "2 2\r\na 1 2\r\nb 1 2 3\r\n", ":3: 3 numbers, expected 2");
+    check("a.w2v", "2 2\na 1 2\nb 1\n", ":3: expected 2 numbers as line 1 says, found 1");
+    check("a.w2v", "2 2\r\na 1 2\r\nb 1 2 3\r\n", ":3: expected 2 numbers as line 1 says, found 3");
     check("a.w2v", "2 2\na 1 2\nann lee 1 2\n", ":3: 'lee' where a number should be");
     check("a.w2v", "2 2\na 1 2\na 1 2\n", ":3: node 'a' again, first in line 2");
     check("a.w2v", "2 2\na 1 2\n\nb 1 2\n", ":3: an empty id");
     check("a.w2v", b"2 2\na 1 2\n\xff 1 2\n", ":3: this is not UTF-8");
-    check("a.w2v", "18446744073709551615 9999999999999999\na 1\n", ":2: 1 numbers");
+    check(
+        "a.w2v",
+        "18446744073709551615 9999999999999999\na 1\n",
+        ":2: expected 9999999999999999 numbers",
+    );
 }
 
 #[test]
@@ -43,11 +47,11 @@ fn tables_of_text() {
     check("a.tsv", "", ": the file is empty");
     check("a.tsv", "a 1 2\n", ":1: no number after the id");
     check("a.tsv", "node\tx\ty\na\t1\t2\n", ":1: 'x' where a number should be");
-    check("a.tsv", "a\t1\t2\nb\t1\n", ":2: 1 numbers, expected 2");
+    check("a.tsv", "a\t1\t2\nb\t1\n", ":2: expected 2 numbers as line 1 says, found 1");
     check("a.tsv", "a\t1\t2\nb\t1\t\n", ":2: '' where a number should be");
     check("a.tsv", "a\t1\nb\t1\n\n", ":3: an empty id");
-    let rows: String = (0..200_000).map(|row| format!("{row}\t0.25\n")).collect();
-    check("a.tsv", format!("{rows}7\t0.5\n"), ":200001: node '7' again, first in line 8");
+    let rows: Vec<String> = (0..200_000).map(|row| format!("{row}\t0.25\n")).collect();
+    check("a.tsv", rows.concat() + "7\t0.5\n", ":200001: node '7' again, first in line 8");
 }
 
 #[test]
@@ -183,4 +187,29 @@ fn places_and_ids_that_cannot_be_written() {
     assert!(said.contains("node \"b\\tc\" has a tab"), "{said}");
     assert!(refused("x.npy", None, &["a\nb"]).contains("write .parquet or .safetensors"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was left behind");
+}
+
+/// Whatever byte is wrong, loading ends in vectors or in an error that names the file.
+#[test]
+fn files_with_a_wrong_byte_do_not_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut endings = vec!["npy", "w2v", "safetensors", "tsv"];
+    if cfg!(feature = "parquet") {
+        endings.push("parquet");
+    }
+    for ending in endings {
+        let path = folder.path().join(format!("x.{ending}"));
+        embedding(&["a", "b", "c"]).save(&path, None).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            for wrong in [0, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80] {
+                let mut bytes = bytes.clone();
+                bytes[at] = wrong;
+                fs::write(&path, bytes).unwrap();
+                if let Err(error) = Embedding::load(&path) {
+                    assert!(error.to_string().contains(&format!("x.{ending}")), "{error}");
+                }
+            }
+        }
+    }
 }

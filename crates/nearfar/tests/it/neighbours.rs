@@ -16,7 +16,7 @@ fn naive(embedding: &Embedding, node: Node, by: Similarity) -> Vec<(Node, f64)> 
     let centre = embedding.vector(node);
     let similarity = |other: Node| {
         let vector = embedding.vector(other);
-        let lengths = (dot(centre, centre) * dot(vector, vector)).sqrt();
+        let lengths = dot(centre, centre).sqrt() * dot(vector, vector).sqrt();
         match by {
             // A sum of nothing but minus zeros is one; to the order it is zero.
             Similarity::Dot => dot(centre, vector) + 0.0,
@@ -60,8 +60,14 @@ proptest! {
             (Just(dim), values)
         }),
         k in 1_usize..25,
+        scales in prop::collection::vec(-44_i32..37, 25),
+        scaled in any::<bool>(),
     ) {
-        let embedding = embedding(dim, values);
+        // Cosines do not depend on lengths, however extreme.
+        let scale = |row: usize| if scaled { 10_f64.powi(scales[row]) } else { 1.0 };
+        let cells = values.iter().enumerate();
+        let values = cells.map(|(at, &value)| (f64::from(value) * scale(at / dim)) as f32);
+        let embedding = embedding(dim, values.collect());
         for node in 0..25 {
             let found = embedding.neighbours(node, k, Similarity::Cosine);
             let expected = naive(&embedding, node, Similarity::Cosine);

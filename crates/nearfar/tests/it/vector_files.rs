@@ -92,13 +92,17 @@ proptest! {
     }
 
     #[test]
-    fn ids_of_one_line_survive_where_lines_are_rows(embedding in embeddings("[^\t\r\n\u{feff}]{1,5}")) {
+    fn ids_of_one_line_survive_where_lines_are_rows(
+        embedding in embeddings("[^\t\r\n\u{feff}]{1,5}"),
+    ) {
         round_trip(&embedding, "npy");
         round_trip(&embedding, "tsv");
     }
 
     #[test]
-    fn any_id_survives_where_it_has_its_own_place(embedding in embeddings("(?s).{1,5}|[\n\r\t \u{feff}]{1,3}")) {
+    fn any_id_survives_where_it_has_its_own_place(
+        embedding in embeddings("(?s).{1,5}|[\n\r\t \u{feff}]{1,3}"),
+    ) {
         if cfg!(feature = "parquet") {
             round_trip(&embedding, "parquet");
         }

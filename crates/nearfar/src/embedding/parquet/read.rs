@@ -1,85 +1,27 @@
-//! Vectors in Parquet files, `.parquet`: a column `node` of texts and a column `vector` of lists,
-//! one row a node. That is one column for a vector, which data frames, databases and vector stores
-//! all take, where a column for each dimension would make hundreds.
-//!
-//! Read are also files with a column for each dimension: all that hold floats, in their order. The
-//! ids are the column `node`, `id` or pandas' index, or else the only one of texts or integers; if
-//! there is none, they are 0, 1, 2 and so on.
+//! Reading vectors from Parquet.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 
-use ::parquet::basic::{Compression, Type, ZstdLevel};
+use ::parquet::basic::Type;
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, FloatType};
+use ::parquet::data_type::DataType;
 use ::parquet::errors::ParquetError;
-use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::parser::parse_message_type;
-use ::parquet::schema::types::{ColumnPath, SchemaDescriptor};
+use ::parquet::schema::types::SchemaDescriptor;
 
-use super::{Embedding, Ids};
+use super::super::{Embedding, Ids};
 use crate::error::{Error, Result};
-use crate::file::{open_seekable, write_whole};
+use crate::file::open_seekable;
+use crate::graph::Names;
 use crate::graph::read::ids::Id;
 use crate::graph::read::parquet::{Column, broken, is_id, is_plain};
-use crate::graph::{Names, Node};
 
-const SCHEMA: &str = "message nearfar {
-    required binary node (UTF8);
-    required group vector (LIST) { repeated group list { required float element; } }
-}";
-/// Numbers in a row group: 64 MB of them.
-const GROUP: usize = 1 << 24;
-/// Numbers, or rows of lists, that are handled at a time.
+/// Lists that are read at a time.
 const BATCH: usize = 1 << 12;
 
-pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
-    write_whole(path, |out| write_rows(out, embedding).map_err(io::Error::other))
-}
-
-fn write_rows(out: &mut BufWriter<&File>, embedding: &Embedding) -> Result<(), ParquetError> {
-    // The digits of floats are as good as random: neither a dictionary nor packing makes them less.
-    let vector = || ColumnPath::new(["vector", "list", "element"].map(str::to_owned).to_vec());
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_column_compression(vector(), Compression::UNCOMPRESSED)
-        .set_column_dictionary_enabled(vector(), false)
-        .set_column_statistics_enabled(vector(), EnabledStatistics::None);
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
-    let dim = embedding.dim();
-    let missing = || ParquetError::General("a column of the schema is missing".to_owned());
-    // Each number is there; the first of each row starts a new list.
-    let rows = (BATCH / dim).max(1);
-    let present = vec![1; rows * dim];
-    let repeats: Vec<i16> = (0..rows * dim).map(|at| i16::from(at % dim > 0)).collect();
-    let per_group = (GROUP / dim).max(1);
-    for (at, vectors) in embedding.vectors().chunks(per_group * dim).enumerate() {
-        let first = (at * per_group) as Node;
-        let nodes = first..first + (vectors.len() / dim) as Node;
-        let name = |node| ByteArray::from(embedding.names().get(node).into_owned().into_bytes());
-        let ids: Vec<ByteArray> = nodes.map(name).collect();
-        let mut group = file.next_row_group()?;
-        let mut column = group.next_column()?.ok_or_else(missing)?;
-        column.typed::<ByteArrayType>().write_batch(&ids, None, None)?;
-        column.close()?;
-        let mut column = group.next_column()?.ok_or_else(missing)?;
-        for values in vectors.chunks(rows * dim) {
-            let (present, repeats) = (&present[..values.len()], &repeats[..values.len()]);
-            column.typed::<FloatType>().write_batch(values, Some(present), Some(repeats))?;
-        }
-        column.close()?;
-        group.close()?;
-    }
-    file.close().map(drop)
-}
-
-pub(super) fn read(path: &Path) -> Result<Embedding> {
+/// Reads the vectors of a file.
+pub(in super::super) fn read(path: &Path) -> Result<Embedding> {
     // As for graphs: the library panics on some broken files, and nothing outlives a failed read.
     catch_unwind(AssertUnwindSafe(|| read_rows(path)))
         .unwrap_or_else(|_| Err(broken(path, "a page that cannot be decoded")))
@@ -259,7 +201,9 @@ impl Table {
     ) -> Read {
         let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
         loop {
-            (levels.clear(), repeats.clear(), values.clear());
+            levels.clear();
+            repeats.clear();
+            values.clear();
             let (rows, ..) =
                 lists.read_records(BATCH, Some(&mut levels), Some(&mut repeats), &mut values)?;
             if rows == 0 {
