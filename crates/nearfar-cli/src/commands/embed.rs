@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         format!(
             "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a smaller \
              --dim, or allow more",
-            needed / 1_000_000
+            needed.div_ceil(1_000_000)
         )
     })?;
     let budget = Budget { memory: left, ..Default::default() };

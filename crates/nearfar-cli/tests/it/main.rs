@@ -4,6 +4,7 @@
 mod chi_square;
 mod commands;
 mod datasets;
+mod embed;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;
 mod neighbors;

@@ -1,0 +1,129 @@
+//! `nearfar embed` from graph to file.
+
+use std::fs;
+
+use crate::{failure, json, nearfar, output, text};
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |threads: &str| {
+        let path = folder.path().join(format!("{threads}.npy"));
+        let arguments = ["embed", "builtin:sparse", "-o", text(&path), "--threads", threads];
+        nearfar(&[&arguments[..], &["--dim", "20", "--epochs", "3"]].concat()).assert().success();
+        fs::read(&path).unwrap()
+    };
+    let one = train("1");
+    for threads in ["2", "3", "8"] {
+        assert!(train(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn every_format_holds_the_same_vectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let neighbors: Vec<String> = ["npy", "w2v", "txt", "parquet", "safetensors", "tsv"]
+        .into_iter()
+        .map(|ending| {
+            let path = folder.path().join(format!("vectors.{ending}"));
+            let options = ["--dim", "16", "--seed", "4", "-q"];
+            let arguments = ["embed", "builtin:karate", "-o", text(&path)];
+            nearfar(&[&arguments[..], &options].concat()).assert().success().stderr("");
+            output(&["neighbors", text(&path), "33", "-k", "5", "--json"])
+        })
+        .collect();
+    assert!(neighbors.iter().all(|other| *other == neighbors[0]), "{neighbors:?}");
+    let ids = fs::read_to_string(folder.path().join("vectors.nodes.tsv")).unwrap();
+    assert_eq!(ids.lines().collect::<Vec<_>>()[..3], ["0", "1", "2"]);
+}
+
+#[test]
+fn isolated_nodes_and_any_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("edges.tsv"), "Zoë\tbob\nbob\tc d\n").unwrap();
+    fs::write(path("nodes.tsv"), "lonely\nbob\nZoë\nc d\n").unwrap();
+    let vectors = path("v.parquet");
+    for law in ["auto", "distance", "uniform", "landmark-approx", "landmark", "edge", "degree"] {
+        let arguments = ["embed", text(folder.path()), "-o", text(&vectors), "--dim", "3"];
+        nearfar(&[&arguments[..], &["--negatives", law]].concat()).assert().success();
+        let found = json(&["neighbors", text(&vectors), "lonely", "-k", "9", "--json"]);
+        assert_eq!(found["neighbors"].as_array().unwrap().len(), 3, "{law}");
+    }
+}
+
+#[test]
+fn the_log_has_a_line_for_every_epoch() {
+    let folder = tempfile::tempdir().unwrap();
+    let [vectors, log] = ["v.npy", "log.jsonl"].map(|name| folder.path().join(name));
+    let arguments = ["embed", "builtin:karate", "-o", text(&vectors), "--log", text(&log)];
+    nearfar(&[&arguments[..], &["--epochs", "4"]].concat()).assert().success();
+    let lines: Vec<serde_json::Value> = fs::read_to_string(&log)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[0]["event"], "started");
+    assert_eq!((&lines[4]["event"], &lines[4]["epoch"]), (&"epoch".into(), &4.into()));
+    for field in ["loss", "l2", "effective_rank", "pairs", "seconds"] {
+        assert!(lines[4][field].is_number(), "{field}");
+    }
+}
+
+#[test]
+fn wrong_options_write_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("v.npy");
+    let embed = |options: &[&str]| {
+        let arguments = ["embed", "builtin:karate", "-o", text(&target), "-q"];
+        let message = failure(&[&arguments[..], options].concat());
+        assert!(!target.exists(), "{options:?}");
+        message
+    };
+    let messages = [
+        embed(&["--dim", "0"]),
+        embed(&["--context", "1"]),
+        embed(&["--lr", "NaN"]),
+        embed(&["--l2=-1"]),
+        embed(&["--q", "4"]),
+        embed(&["--model", "node2vec", "--p", "0"]),
+        embed(&["--max-memory", "10kB"]),
+        embed(&["--gamma", "nan"]),
+    ]
+    .concat();
+    insta::assert_snapshot!(messages, @"
+    error: dim is 0; it takes 1 to 4096
+    error: context is 1; it takes 2 to 1000
+    error: lr is NaN; it takes a number above 0, up to 10
+    error: l2 is -1; it takes 'auto' or a number from 0 to 2
+    error: --p and --q belong to node2vec; add --model node2vec
+    error: p is 0; it takes a number above 0
+    error: vectors and pairs take 1 MB, more than --max-memory; use fewer --walks or a smaller --dim, or allow more
+    error: gamma is NaN; it takes a number from −64 to 64
+    ");
+    let message = failure(&["embed", "builtin:karate", "-o", "vectors.docx"]);
+    insta::assert_snapshot!(message, @"error: vectors.docx: cannot write: its ending says no format; end it in .npy, .w2v, .txt, .parquet, .safetensors, .tsv, or choose one with --format");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_with_130_and_writes_nothing() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("v.npy");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nearfar"))
+        .args(["embed", "builtin:moderate", "--epochs", "100000", "-o", text(&target)])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let start = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(start.elapsed() < Duration::from_secs(30));
+    assert!(!target.exists());
+}
