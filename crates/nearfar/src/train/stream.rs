@@ -199,6 +199,10 @@ fn bucket(
         let (near, rest) = rest.split_at(near);
         let (far, rest) = rest.split_at(far);
         runs = rest;
+        let next = match runs {
+            [_, counts, others @ ..] => &others[..((counts & 0xffff) + (counts >> 16)) as usize],
+            _ => &[],
+        };
         let place = *row as usize * dim..(*row as usize + 1) * dim;
         centre.row().copy_from_slice(&centres[place.clone()]);
         let block: &mut [f32] = match &mut others {
@@ -211,7 +215,7 @@ fn bucket(
             let part = |others: &'_ [u32]| {
                 others.len() * piece / pieces..others.len() * (piece + 1) / pieces
             };
-            let run = Run { near: &near[part(near)], far: &far[part(far)] };
+            let run = Run { near: &near[part(near)], far: &far[part(far)], next };
             loss += f64::from(kernel.train(centre, block, run, step));
         }
         centres[place].copy_from_slice(centre.row());

@@ -54,6 +54,8 @@ pub struct Run<'a> {
     pub near: &'a [u32],
     /// Rows to push.
     pub far: &'a [u32],
+    /// Rows that the next run will need: they are fetched while this one is trained.
+    pub next: &'a [u32],
 }
 
 /// An instruction set that this machine has.
@@ -115,6 +117,7 @@ impl Kernel {
         let rows = block.len() / dim;
         let inside = |others: &[u32]| others.iter().all(|&row| (row as usize) < rows);
         assert!(inside(run.near) && inside(run.far), "a run stays in its block");
+        assert!(inside(run.next), "the next run stays in its block");
         // SAFETY: the rows were just checked to lie in the block, and a kernel is
         // only made by `available`, where the processor was asked for it.
         unsafe {
@@ -207,7 +210,6 @@ unsafe fn train_rows<V: Vector, const CHUNKS: usize>(
     run: Run<'_>,
     step: Step,
 ) -> f32 {
-    const AHEAD: usize = 3;
     let dim = CHUNKS * LANES;
     let sigmoid = Sigmoid::get();
     let base = block.as_mut_ptr();
@@ -217,11 +219,12 @@ unsafe fn train_rows<V: Vector, const CHUNKS: usize>(
         let row = centre.row.as_mut_ptr();
         let old: [V; CHUNKS] = std::array::from_fn(|chunk| V::load(row.add(chunk * LANES)));
         let mut sum = [V::zero(); CHUNKS];
+        let mut next = run.next.iter();
         for (others, label, rate) in [(run.near, 1.0, step.near), (run.far, 0.0, step.far)] {
-            for (at, &other) in others.iter().enumerate() {
-                if let Some(&ahead) = others.get(at + AHEAD) {
+            for &other in others {
+                if let Some(&next) = next.next() {
                     for chunk in 0..CHUNKS {
-                        V::prefetch(base.add(ahead as usize * dim + chunk * LANES));
+                        V::prefetch(base.add(next as usize * dim + chunk * LANES));
                     }
                 }
                 let other = base.add(other as usize * dim);
@@ -262,7 +265,6 @@ unsafe fn train_parts<V: Vector>(
     run: Run<'_>,
     step: Step,
 ) -> f32 {
-    const AHEAD: usize = 2;
     let Centre { row: centre, sum } = centre;
     let dim = centre.len();
     let chunks = dim / LANES;
@@ -272,11 +274,12 @@ unsafe fn train_parts<V: Vector>(
     let mut loss = 0.0;
     // SAFETY: see above; all accesses are to the centre, the sum, or a row of the run.
     unsafe {
+        let mut next = run.next.iter();
         for (others, label, rate) in [(run.near, 1.0, step.near), (run.far, 0.0, step.far)] {
-            for (at, &row) in others.iter().enumerate() {
-                if let Some(&ahead) = others.get(at + AHEAD) {
+            for &row in others {
+                if let Some(&next) = next.next() {
                     for chunk in 0..chunks {
-                        V::prefetch(base.add(ahead as usize * dim + chunk * LANES));
+                        V::prefetch(base.add(next as usize * dim + chunk * LANES));
                     }
                 }
                 let other = base.add(row as usize * dim);
@@ -338,7 +341,7 @@ mod tests {
                     let mut centre = Centre::new(dim);
                     centre.row().copy_from_slice(&random(dim, 1));
                     let mut block = random(20 * dim, 2);
-                    let run = Run { near: &[3, 7, 3, 19], far: &[0, 5, 7] };
+                    let run = Run { near: &[3, 7, 3, 19], far: &[0, 5, 7], next: &[2] };
                     let loss = kernel.train(&mut centre, &mut block, run, step);
                     (centre.row().to_vec(), block, loss)
                 })
@@ -355,7 +358,7 @@ mod tests {
     fn a_step_is_the_gradient() {
         let dim = 16;
         let (centre, block) = (random(dim, 3), random(4 * dim, 4));
-        let run = Run { near: &[1], far: &[2, 3] };
+        let run = Run { near: &[1], far: &[2, 3], next: &[] };
         let loss = |centre: &[f32], block: &[f32]| -> f64 {
             let dot = |row: usize| -> f64 {
                 let other = &block[row * dim..(row + 1) * dim];
@@ -396,7 +399,7 @@ mod tests {
         let mut centre = Centre::new(16);
         centre.row().fill(1.0);
         let step = Step { near: 0.0, far: 0.0, shrink: 0.5 };
-        let run = Run { near: &[0], far: &[0, 0] };
+        let run = Run { near: &[0], far: &[0, 0], next: &[] };
         Kernel::detect().train(&mut centre, &mut [0.0; 16], run, step);
         assert_eq!(centre.row(), [0.25; 16]);
     }
