@@ -30,9 +30,9 @@ pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     let padded = config.dim.next_multiple_of(LANES);
     let blocks = n.div_ceil(Blocks::rows_for(graph.nodes(), padded) as u64);
     let pairs = (config.walks(graph) * (config.context - 1 + config.k)) as u64;
-    // A centre has at most one run in each block, with two numbers in front; lists that grow by
+    // A centre has at most one run in each block, with three numbers in front; lists that grow by
     // doubling have a quarter to spare on average.
-    let runs = (pairs + 2 * blocks.min(pairs)) * 5;
+    let runs = (pairs + 3 * blocks.min(pairs)) * 5;
     let vectors = (padded + config.dim) as u64 * 4;
     graph.bytes() + Walk::bytes(graph) + n * (vectors + runs)
 }

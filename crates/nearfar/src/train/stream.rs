@@ -7,8 +7,8 @@
 //! round share no row.
 //!
 //! A bucket is a list of runs, each one centre with the other ends of its pairs there:
-//! `centre, near | far << 16, others…`, rows counted from the start of their block, the near ones
-//! first.
+//! `centre, near, far, others…`, where near and far count the others of each kind; rows are counted
+//! from the start of their block, the near ones first.
 
 use rayon::prelude::*;
 
@@ -125,7 +125,8 @@ impl Sampler {
                 continue;
             }
             runs.push(centre & mask);
-            runs.push(near.len() as u32 | (far.len() as u32) << 16);
+            runs.push(near.len() as u32);
+            runs.push(far.len() as u32);
             runs.append(near);
             runs.append(far);
         }
@@ -194,13 +195,12 @@ fn bucket(
 ) -> f64 {
     let dim = centre.row().len();
     let mut loss = 0.0;
-    while let [row, counts, rest @ ..] = runs {
-        let (near, far) = ((counts & 0xffff) as usize, (counts >> 16) as usize);
-        let (near, rest) = rest.split_at(near);
-        let (far, rest) = rest.split_at(far);
+    while let [row, near, far, rest @ ..] = runs {
+        let (near, rest) = rest.split_at(*near as usize);
+        let (far, rest) = rest.split_at(*far as usize);
         runs = rest;
         let next = match runs {
-            [_, counts, others @ ..] => &others[..((counts & 0xffff) + (counts >> 16)) as usize],
+            [_, near, far, others @ ..] => &others[..(near + far) as usize],
             _ => &[],
         };
         let place = *row as usize * dim..(*row as usize + 1) * dim;

@@ -8,7 +8,7 @@ use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler, N
 use nearfar::train::kernel::Kernel;
 use nearfar::train::{Event, L2, Sink, TrainConfig, embed, embed_with};
 
-use crate::graphs::islands;
+use crate::graphs::{graph, islands};
 
 fn builtin(name: &str) -> Arc<Graph> {
     Arc::new(read(name, &ReadOptions::default()).unwrap().graph)
@@ -84,6 +84,14 @@ fn every_node_gets_a_vector_isolated_ones_too() {
         assert!(vectors.iter().all(|value| value.is_finite()));
         assert!(vectors.chunks(24).all(|row| row.iter().any(|value| *value != 0.0)));
     }
+}
+
+#[test]
+fn a_centre_may_have_any_number_of_pairs() {
+    let graph = Arc::new(graph(2, &[(0, 1)]));
+    let config = TrainConfig { walks: Some(70_000), context: 2, epochs: 1, ..short() };
+    let vectors = embed(&graph, &*sampler(&graph, Negatives::Uniform), &config, &mut ()).unwrap();
+    assert!(vectors.iter().all(|value| value.is_finite()));
 }
 
 /// Remembers events, and stops after some epochs.
