@@ -5,7 +5,7 @@ mod print;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// Node embeddings that keep near nodes near and far nodes far.
 ///
@@ -26,8 +26,9 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match run(cli) {
+    let given = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    match run(cli, &given) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Interrupted>() => ExitCode::from(130),
@@ -50,12 +51,13 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-fn run(cli: Cli) -> anyhow::Result<()> {
+fn run(cli: Cli, given: &clap::ArgMatches) -> anyhow::Result<()> {
     if let Some(threads) = cli.threads {
         anyhow::ensure!(threads > 0, "--threads 0; it takes at least 1");
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    cli.command.run(cli.quiet)
+    let given = given.subcommand().map_or(given, |(_, given)| given);
+    cli.command.run(given, cli.quiet)
 }
 
 /// Whoever reads our output has seen enough, as `head` does: not an error.

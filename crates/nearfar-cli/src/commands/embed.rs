@@ -1,21 +1,18 @@
 //! `nearfar embed`.
 
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::ReadOptions;
+use nearfar::graph::{Graph, ReadOptions};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
-use nearfar::train::{Event, Sink, TrainConfig, embed, memory};
+use nearfar::train::{Checkpoint, Start, TrainConfig, embed_from, memory};
 
-use crate::{Interrupted, print};
+use super::listener::Listener;
+use super::settings;
+use crate::print;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -28,41 +25,39 @@ pub(crate) struct Args {
     /// Format of the file, if its ending does not say it
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// What is trained: node2vec reads --p and --q, for deepwalk both are 1
-    #[arg(long, value_enum, default_value = "deepwalk")]
-    model: Model,
     #[command(flatten)]
     read: ReadOptions,
     #[command(flatten)]
     negatives: NegativeConfig,
     #[command(flatten)]
     train: TrainConfig,
+    /// TOML file with settings, named as the options are; options given here go before it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Memory that may be used, as 800MB or 8GB
     #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
     max_memory: u64,
+    /// Folder to keep the state of the run in, so that it can be resumed
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+    /// Go on from the state in the --checkpoint folder; the result is that of an unbroken run
+    #[arg(long, requires = "checkpoint")]
+    resume: bool,
     /// File to write one JSON object for every epoch to
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Model {
-    /// Walks that go to any neighbour
-    Deepwalk,
-    /// Walks with a return parameter p and an in-out parameter q
-    Node2vec,
-}
-
-pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
+pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
+    if let Some(file) = &args.config {
+        settings::merge(file, given, &mut args.negatives, &mut args.train)?;
+    }
     args.train.validate()?;
-    let plain = |value: f64| (value - 1.0).abs() < f64::EPSILON;
-    anyhow::ensure!(
-        args.model == Model::Node2vec || (plain(args.train.p) && plain(args.train.q)),
-        "--p and --q belong to node2vec; add --model node2vec"
-    );
     let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
     check_writable(&args.output, args.format, graph.names())?;
+    let checkpoint = args.checkpoint.as_deref().map(|folder| checkpoint(folder, args, &graph));
+    let (saving, resumed) = checkpoint.transpose()?.unzip();
     let needed = memory(&graph, &args.train);
     let left = args.max_memory.checked_sub(needed).with_context(|| {
         format!(
@@ -79,8 +74,12 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         print::message(&format!("memory: about {total} MB"));
     }
     let sampler = plan.build(&graph)?;
-    let mut listener = Listener::new(args, quiet)?;
-    let vectors = embed(&graph, &*sampler, &args.train, &mut listener)?;
+    let mut listener = Listener::new(&args.train, args.log.as_deref(), saving, quiet)?;
+    let start_at = Start { checkpoint: resumed.flatten(), ..Default::default() };
+    if let (Some(checkpoint), false) = (&start_at.checkpoint, quiet) {
+        print::message(&format!("going on after epoch {}", checkpoint.epoch));
+    }
+    let vectors = embed_from(start_at, &graph, &*sampler, &args.train, &mut listener)?;
     listener.finish()?;
     let embedding = Embedding::new(graph.names().clone(), args.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
@@ -93,65 +92,29 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows progress, writes the log, and notices Ctrl-C.
-struct Listener {
-    start: Instant,
-    pairs: u64,
-    bar: ProgressBar,
-    log: Option<(PathBuf, BufWriter<File>)>,
-}
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-impl Listener {
-    fn new(args: &Args, quiet: bool) -> anyhow::Result<Self> {
-        // The second Ctrl-C does not wait for the end of an epoch.
-        ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Relaxed) {
-                std::process::exit(130);
-            }
-        })?;
-        let shown = !quiet && std::io::stderr().is_terminal();
-        let target =
-            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(args.train.epochs as u64), target);
-        bar.set_style(ProgressStyle::with_template(
-            "{bar:30} epoch {pos}/{len}  {msg}  {eta} left",
-        )?);
-        let open = |path: &Path| -> anyhow::Result<(PathBuf, BufWriter<File>)> {
-            let file = File::create(path).with_context(|| format!("--log {}", path.display()))?;
-            Ok((path.to_owned(), BufWriter::new(file)))
-        };
-        let log = args.log.as_deref().map(open).transpose()?;
-        Ok(Self { start: Instant::now(), pairs: 0, bar, log })
+/// Where the state is kept with what the run is made with, and the state to resume.
+fn checkpoint(
+    folder: &Path,
+    args: &Args,
+    graph: &Graph,
+) -> anyhow::Result<((PathBuf, String), Option<Checkpoint>)> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("--checkpoint {}", folder.display()))?;
+    let file = folder.join("checkpoint.safetensors");
+    let settings = settings::describe(graph, &args.negatives, &args.train)?;
+    if !args.resume {
+        anyhow::ensure!(
+            !file.exists(),
+            "{}: there is a run already; add --resume to go on with it, or remove it",
+            file.display()
+        );
+        return Ok(((file, settings), None));
     }
-
-    fn write_log(&mut self, event: &Event) -> anyhow::Result<()> {
-        let Some((path, log)) = &mut self.log else { return Ok(()) };
-        let mut line = serde_json::to_value(event)?;
-        line["seconds"] = self.start.elapsed().as_secs_f64().into();
-        writeln!(log, "{line}").with_context(|| format!("--log {}", path.display()))
+    if !file.exists() {
+        print::message(&format!("{}: nothing there yet; starting anew", file.display()));
+        return Ok(((file, settings), None));
     }
-
-    fn finish(mut self) -> anyhow::Result<()> {
-        self.bar.finish_and_clear();
-        if let Some((path, log)) = &mut self.log {
-            log.flush().with_context(|| format!("--log {}", path.display()))?;
-        }
-        if INTERRUPTED.load(Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
-    }
-}
-
-impl Sink for Listener {
-    fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
-        if let Event::Epoch { pairs, loss, .. } = event {
-            self.pairs += pairs;
-            let rate = self.pairs as f64 / self.start.elapsed().as_secs_f64() / 1e6;
-            self.bar.set_message(format!("loss {loss:.4}  {rate:.1} M pairs/s"));
-            self.bar.inc(1);
-        }
-        self.write_log(event).map_err(|error| nearfar::Error::Option(format!("{error:#}")))?;
-        let stop = INTERRUPTED.load(Relaxed);
-        Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
+    let saved = Checkpoint::load(&file)?;
+    settings::check_same(&file, &saved.settings, &settings)?;
+    Ok(((file, settings), Some(saved)))
 }

@@ -1,9 +1,11 @@
 //! One file for each command.
 
 mod embed;
+mod listener;
 mod neighbors;
 mod outliers;
 mod sample;
+mod settings;
 mod stats;
 mod synth;
 
@@ -29,9 +31,10 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
+    /// Runs it. `given` is what was parsed, for those who ask whether an option was there.
+    pub(crate) fn run(self, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
         match self {
-            Self::Embed(args) => embed::run(&args, quiet),
+            Self::Embed(mut args) => embed::run(&mut args, given, quiet),
             Self::Stats(args) => stats::run(&args, quiet),
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),

@@ -97,13 +97,100 @@ fn wrong_options_write_nothing() {
     error: context is 1; it takes 2 to 1000
     error: lr is NaN; it takes a number above 0, up to 10
     error: l2 is -1; it takes 'auto' or a number from 0 to 2
-    error: --p and --q belong to node2vec; add --model node2vec
+    error: p and q belong to node2vec; add --model node2vec
     error: p is 0; it takes a number above 0
     error: vectors and pairs take 1 MB, more than --max-memory; use fewer --walks or a smaller --dim, or allow more
     error: gamma is NaN; it takes a number from −64 to 64
     ");
     let message = failure(&["embed", "builtin:karate", "-o", "vectors.docx"]);
     insta::assert_snapshot!(message, @"error: vectors.docx: cannot write: its ending says no format; end it in .npy, .w2v, .txt, .parquet, .safetensors, .tsv, or choose one with --format");
+}
+
+#[test]
+fn a_config_file_sets_what_the_command_line_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let [config, vectors, other] =
+        ["c.toml", "a.npy", "b.npy"].map(|name| folder.path().join(name));
+    fs::write(&config, "# small\ndim = 12\nepochs = 2\nl2 = 0.1\nnegatives = \"uniform\"\n")
+        .unwrap();
+    let arguments = ["embed", "builtin:karate", "--config", text(&config), "--epochs", "3"];
+    nearfar(&[&arguments[..], &["-o", text(&vectors)]].concat()).assert().success();
+    let arguments = ["embed", "builtin:karate", "--dim", "12", "--epochs", "3", "--l2", "0.1"];
+    let output = ["--negatives", "uniform", "-o", text(&other)];
+    nearfar(&[&arguments[..], &output].concat()).assert().success();
+    assert!(fs::read(&vectors).unwrap() == fs::read(&other).unwrap());
+    let mut messages = String::new();
+    for wrong in ["dims = 12", "dim = \"many\"", "dim = ", "dim = 0"] {
+        fs::write(&config, wrong).unwrap();
+        let arguments = ["embed", "builtin:karate", "-q", "--config", text(&config)];
+        messages += &failure(&arguments).replace(text(folder.path()), "FOLDER");
+    }
+    insta::assert_snapshot!(messages, @r#"
+    error: FOLDER/c.toml: there is no setting 'dims'; there are negatives, gamma, degree-power, landmarks, far, strategy, model, dim, context, walk-length, walks, k, p, q, order, epochs, lr, l2, negative-weight, seed
+    error: FOLDER/c.toml: dim: invalid type: string "many", expected usize
+    error: FOLDER/c.toml: TOML parse error at line 1, column 7
+      |
+    1 | dim = 
+      |       ^
+    string values must be quoted, expected literal string
+
+    error: dim is 0; it takes 1 to 4096
+    "#);
+}
+
+#[test]
+fn a_checkpoint_is_resumed_only_with_the_same_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let [state, vectors] = ["state", "v.npy"].map(|name| folder.path().join(name));
+    let arguments = ["embed", "builtin:karate", "-q", "-o", text(&vectors), "--dim", "8"];
+    let base = [&arguments[..], &["--checkpoint", text(&state)]].concat();
+    nearfar(&base).assert().success();
+    let whole = fs::read(&vectors).unwrap();
+    fs::remove_file(&vectors).unwrap();
+    // All epochs are done: there is only the file to write.
+    nearfar(&[&base[..], &["--resume"]].concat()).assert().success();
+    assert!(fs::read(&vectors).unwrap() == whole);
+    let messages = [
+        failure(&base),
+        failure(&[&base[..], &["--resume", "--seed", "1"]].concat()),
+        failure(&[&base[..], &["--resume", "--negatives", "uniform"]].concat()),
+        failure(&[&["embed", "builtin:sparse", "--resume", "-q"], &base[3..]].concat()),
+    ];
+    let messages = messages.concat().replace(text(folder.path()), "FOLDER");
+    insta::assert_snapshot!(messages, @r#"
+    error: FOLDER/state/checkpoint.safetensors: there is a run already; add --resume to go on with it, or remove it
+    error: FOLDER/state/checkpoint.safetensors: the run had --seed 0, not 1; use the same
+    error: FOLDER/state/checkpoint.safetensors: the run had --negatives "auto", not "uniform"; use the same
+    error: FOLDER/state/checkpoint.safetensors: the run was on another graph
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_was_killed_is_resumed_to_the_same_bytes() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    let folder = tempfile::tempdir().unwrap();
+    let [state, broken, whole] = ["state", "a.npy", "b.npy"].map(|name| folder.path().join(name));
+    let options =
+        ["embed", "builtin:moderate", "-q", "--epochs", "400", "--walks", "2", "--dim", "64"];
+    let checkpoint = ["-o", text(&broken), "--checkpoint", text(&state)];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nearfar"))
+        .args(options)
+        .args(checkpoint)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !state.join("checkpoint.safetensors").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!broken.exists());
+    nearfar(&[&options[..], &checkpoint, &["--resume"]].concat()).assert().success();
+    nearfar(&[&options[..], &["-o", text(&whole)]].concat()).assert().success();
+    assert!(fs::read(&broken).unwrap() == fs::read(&whole).unwrap());
 }
 
 #[cfg(unix)]

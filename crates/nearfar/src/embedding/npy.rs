@@ -25,7 +25,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
 }
 
 /// Writes floats in the byte order that every format here has, little end first.
-pub(super) fn write_floats(out: &mut impl Write, floats: &[f32]) -> io::Result<()> {
+pub(crate) fn write_floats(out: &mut impl Write, floats: &[f32]) -> io::Result<()> {
     let mut bytes = Vec::new();
     for chunk in floats.chunks(1 << 12) {
         bytes.clear();

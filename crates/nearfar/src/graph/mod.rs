@@ -18,6 +18,8 @@ pub use read::{ReadOptions, read};
 pub use stats::GraphStats;
 pub use synth::{Join, Preset, SynthConfig, synth};
 
+use std::hash::{BuildHasher, Hasher};
+
 /// A node, as the row that its vector will have. Four bytes: graphs of up to four billion nodes.
 pub type Node = u32;
 
@@ -85,6 +87,24 @@ impl Graph {
     pub fn bytes(&self) -> u64 {
         let weights = if self.is_weighted() { 4 } else { 0 };
         (self.offsets.len() * 8 + self.targets.len() * (4 + weights)) as u64
+    }
+
+    /// A number that tells this graph from others: same nodes in the same rows, same edges, same
+    /// weights. Names aside.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
+        hasher.write_usize(self.nodes());
+        for node in 0..self.nodes() as Node {
+            hasher.write_usize(self.degree(node));
+            for &target in self.neighbours(node) {
+                hasher.write_u32(target);
+            }
+            let weights = self.weights(node).unwrap_or_default();
+            for weight in weights {
+                hasher.write_u32(weight.to_bits());
+            }
+        }
+        hasher.finish()
     }
 
     /// The graph among some of the nodes, which keep their ids. `rows` must be increasing.

@@ -74,4 +74,17 @@ impl PositiveSource for Walk {
         }
         out.len()
     }
+
+    fn walks(&self, starts: &[Node], rngs: &mut [Rng], out: &mut [Node]) {
+        let mut nodes = out.chunks_exact_mut(starts.len().max(1));
+        let Some(mut before) = nodes.next() else { return };
+        before.copy_from_slice(starts);
+        for after in nodes {
+            // No step waits for another: the processor has many under way.
+            for ((next, &node), rng) in after.iter_mut().zip(&*before).zip(&mut *rngs) {
+                *next = self.step(node, rng).unwrap_or(node);
+            }
+            before = after;
+        }
+    }
 }

@@ -57,14 +57,15 @@ impl Rng {
         for word in [purpose as u64, a, b] {
             key = mix(key.wrapping_add(GOLDEN) ^ mix(word.wrapping_add(GOLDEN)));
         }
-        let step = mix(key ^ 0xd1b5_4a32_d192_ed03) | 1;
-        // A step whose bits hardly change would make s, s + g, s + 2g differ in few places.
-        let step = if (step ^ (step >> 1)).count_ones() < 24 {
-            step ^ 0xaaaa_aaaa_aaaa_aaaa
-        } else {
-            step
-        };
-        Self { state: key, step }
+        Self { state: key, step: spread(mix(key ^ 0xd1b5_4a32_d192_ed03)) }
+    }
+
+    /// A stream of its own, named by this one and by how far it has got.
+    #[inline]
+    #[must_use]
+    pub fn split(&mut self) -> Self {
+        let state = self.bits();
+        Self { state, step: spread(mix(state ^ 0xd1b5_4a32_d192_ed03)) }
     }
 
     /// The next 64 random bits.
@@ -115,6 +116,14 @@ impl Rng {
     }
 }
 
+/// An odd step for a stream. One whose bits hardly change would make s, s + g, s + 2g differ in few
+/// places.
+#[inline]
+fn spread(bits: u64) -> u64 {
+    let step = bits | 1;
+    if (step ^ (step >> 1)).count_ones() < 24 { step ^ 0xaaaa_aaaa_aaaa_aaaa } else { step }
+}
+
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline]
@@ -159,6 +168,18 @@ mod tests {
         // the time, and in half of the neighbouring pairs it differs. Five deviations allowed.
         let first: Vec<u64> =
             (0..100_000).map(|node| Rng::new(0, Purpose::Negative, 0, node).bits()).collect();
+        for bit in 0..64 {
+            let ones = first.iter().filter(|x| *x >> bit & 1 == 1).count();
+            let flips = first.windows(2).filter(|w| (w[0] ^ w[1]) >> bit & 1 == 1).count();
+            assert!(ones.abs_diff(50_000) < 791, "bit {bit}: {ones} ones");
+            assert!(flips.abs_diff(50_000) < 791, "bit {bit}: {flips} flips");
+        }
+    }
+
+    #[test]
+    fn streams_split_from_one_are_uncorrelated() {
+        let mut rng = Rng::new(0, Purpose::Walk, 0, 0);
+        let first: Vec<u64> = (0..100_000).map(|_| rng.split().bits()).collect();
         for bit in 0..64 {
             let ones = first.iter().filter(|x| *x >> bit & 1 == 1).count();
             let flips = first.windows(2).filter(|w| (w[0] ^ w[1]) >> bit & 1 == 1).count();

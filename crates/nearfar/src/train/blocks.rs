@@ -5,46 +5,86 @@
 //! no block, so they can run side by side on any number of threads, in any order, and the result
 //! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once.
 
-/// The rows of a table, block by block.
+use super::kernel::Pair;
+use crate::memory;
+
+/// A table of vectors, cut into blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
-    /// Rows in a block; the last one may have fewer.
+    /// Rows in a block, a power of two; the last one may have fewer.
     pub rows: usize,
     /// The length of a row.
     pub dim: usize,
-    /// The numbers of each block.
-    pub blocks: Vec<Vec<f32>>,
+    /// The numbers, row by row, from `start` on.
+    values: Vec<f32>,
+    /// Where the first row begins: at a line of the cache, so that no vector of the processor
+    /// lies across two.
+    start: usize,
 }
 
 impl Blocks {
-    /// How many rows a block has in a table of n rows, a power of two: a share of the table that
-    /// leaves each of a few threads its own blocks, and in larger tables one that stays in a near
-    /// cache.
+    /// How many rows a block has in a table of n rows: a share of the table that leaves each of a
+    /// few threads its own blocks, and in larger tables one that stays in a near cache.
     pub fn rows_for(n: usize, dim: usize) -> usize {
         /// Two blocks of about this size are in use at a time.
         const BYTES: usize = 1 << 20;
         const FEWEST: usize = 8;
         const MOST: usize = 64;
         let count = (n * dim * 4 / BYTES).clamp(FEWEST, MOST);
-        1 << (n / count).max(1).ilog2()
+        (1 << (n / count).max(1).ilog2()).min(Pair::ROWS)
     }
 
-    /// Cuts a table of n rows, each made by `row(index, room)`.
-    pub fn new(n: usize, rows: usize, dim: usize, mut row: impl FnMut(usize, &mut [f32])) -> Self {
-        let mut blocks = Vec::with_capacity(n.div_ceil(rows));
-        for start in (0..n).step_by(rows) {
-            let mut block = vec![0.0; rows.min(n - start) * dim];
-            for (at, room) in block.chunks_exact_mut(dim).enumerate() {
-                row(start + at, room);
+    /// A table of n rows of zeros.
+    pub fn new(n: usize, rows: usize, dim: usize) -> Self {
+        /// Bytes in a line of the cache.
+        const LINE: usize = 64;
+        let mut values: Vec<f32> = memory::zeroed(n * dim + LINE / size_of::<f32>());
+        let start = values.as_ptr().align_offset(LINE).min(LINE / size_of::<f32>());
+        values.truncate(start + n * dim);
+        Self { rows, dim, values, start }
+    }
+
+    /// All numbers.
+    pub fn values(&self) -> &[f32] {
+        &self.values[self.start..]
+    }
+
+    /// All numbers, to be changed.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values[self.start..]
+    }
+
+    /// The first `dim` numbers of every row, without what is between them.
+    pub fn into_rows(self, dim: usize) -> Vec<f32> {
+        let Self { dim: padded, mut values, start, .. } = self;
+        let n = (values.len() - start) / padded;
+        if dim == padded {
+            values.copy_within(start.., 0);
+        } else {
+            for row in 0..n {
+                let from = start + row * padded;
+                values.copy_within(from..from + dim, row * dim);
             }
-            blocks.push(block);
         }
-        Self { rows, dim, blocks }
+        values.truncate(n * dim);
+        values.shrink_to_fit();
+        values
+    }
+
+    /// How many blocks there are.
+    pub fn count(&self) -> usize {
+        self.values().len().div_ceil(self.rows * self.dim)
+    }
+
+    /// The blocks.
+    pub fn blocks(&mut self) -> impl Iterator<Item = &mut [f32]> {
+        let size = self.rows * self.dim;
+        self.values_mut().chunks_mut(size)
     }
 
     /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = &[f32]> {
-        self.blocks.iter().flat_map(|block| block.chunks_exact(self.dim))
+        self.values().chunks_exact(self.dim)
     }
 }
 
@@ -91,8 +131,12 @@ mod tests {
     #[test]
     fn blocks_hold_all_rows_in_order() {
         for n in [1, 7, 8, 9, 100, 1001] {
-            let rows = Blocks::rows_for(n, 16);
-            let table = Blocks::new(n, rows, 16, |at, room| room[0] = at as f32);
+            let mut table = Blocks::new(n, Blocks::rows_for(n, 16), 16);
+            assert_eq!(table.blocks().count(), table.count());
+            for (at, row) in table.blocks().flat_map(|block| block.chunks_exact_mut(16)).enumerate()
+            {
+                row[0] = at as f32;
+            }
             let firsts: Vec<f32> = table.iter().map(|row| row[0]).collect();
             assert_eq!(firsts, (0..n).map(|at| at as f32).collect::<Vec<_>>());
         }

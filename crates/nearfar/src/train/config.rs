@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::kernel::Step;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
@@ -12,25 +13,34 @@ use crate::graph::Graph;
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct TrainConfig {
+    /// What is trained
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().model))]
+    pub model: Model,
     /// Numbers in a vector
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().dim))]
     pub dim: usize,
-    /// Nodes in a walk: the first one is pulled to the others
+    /// Nodes in a window: the first one is pulled to the others [LINE: 2]
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().context))]
     pub context: usize,
+    /// Nodes in a walk; windows slide along it [default: one window]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub walk_length: Option<usize>,
     /// Walks from every node in an epoch [default: as many as make 60 pairs for every edge and
     /// direction in all, but at least 5]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
-    /// Negatives for every walk
+    /// Negatives for every window
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().k))]
     pub k: usize,
-    /// Return parameter of node2vec: walks go back less for larger p
+    /// Return parameter of node2vec: its walks go back less for larger p
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().p))]
     pub p: f64,
-    /// In-out parameter of node2vec: walks stay near for larger q
+    /// In-out parameter of node2vec: its walks stay near for larger q
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().q))]
     pub q: f64,
+    /// 1: a node has one vector; 2: it has another one for when it is the other end of a pair
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().order))]
+    pub order: usize,
     /// Times to go through all nodes
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().epochs))]
     pub epochs: usize,
@@ -40,12 +50,26 @@ pub struct TrainConfig {
     /// Pull to the origin: a number, or `auto`, which finds it while training
     #[cfg_attr(feature = "clap", arg(long, value_name = "λ", default_value_t = Self::default().l2))]
     pub l2: L2,
-    /// Weight of the negatives of a walk against its positives
+    /// Weight of the negatives of a window against its positives
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().negative_weight))]
     pub negative_weight: f64,
     /// Seed: the same seed gives the same vectors, on any number of threads
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
+}
+
+/// Who is near whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Model {
+    /// Nodes on walks that go to any neighbour.
+    #[default]
+    Deepwalk,
+    /// Nodes on walks with a return parameter p and an in-out parameter q.
+    Node2vec,
+    /// Neighbours.
+    Line,
 }
 
 /// The pull to the origin.
@@ -61,12 +85,15 @@ pub enum L2 {
 impl Default for TrainConfig {
     fn default() -> Self {
         Self {
+            model: Model::Deepwalk,
             dim: 128,
             context: 5,
+            walk_length: None,
             walks: None,
             k: 10,
             p: 1.0,
             q: 1.0,
+            order: 1,
             epochs: 12,
             lr: 0.5,
             l2: L2::Auto,
@@ -83,13 +110,23 @@ impl TrainConfig {
             Err(Error::Option(format!("{name} is {value}; it takes {takes}")))
         };
         let positive = |value: f64| value.is_finite() && value > 0.0;
+        let is_not_one = |value: f64| (value - 1.0).abs() > f64::EPSILON;
         match self {
             c if !(1..=4096).contains(&c.dim) => refuse("dim", &c.dim, "1 to 4096"),
             c if !(2..=1000).contains(&c.context) => refuse("context", &c.context, "2 to 1000"),
+            c if c.walk_length.is_some_and(|length| !(c.window()..=1000).contains(&length)) => {
+                let length = c.walk_length.unwrap_or_default();
+                refuse("walk-length", &length, &format!("{} (a window) to 1000", c.window()))
+            }
             c if c.walks == Some(0) => refuse("walks", &0, "at least 1"),
             c if !(1..=1000).contains(&c.k) => refuse("k", &c.k, "1 to 1000"),
             c if !positive(c.p) => refuse("p", &c.p, "a number above 0"),
             c if !positive(c.q) => refuse("q", &c.q, "a number above 0"),
+            c if c.model != Model::Node2vec && (is_not_one(c.p) || is_not_one(c.q)) => {
+                let message = "p and q belong to node2vec; add --model node2vec";
+                Err(Error::Option(message.to_owned()))
+            }
+            c if !(1..=2).contains(&c.order) => refuse("order", &c.order, "1 or 2"),
             c if c.epochs == 0 => refuse("epochs", &0, "at least 1"),
             c if !positive(c.lr) || c.lr > 10.0 => {
                 refuse("lr", &c.lr, "a number above 0, up to 10")
@@ -104,14 +141,41 @@ impl TrainConfig {
         }
     }
 
+    /// The sizes of a step with this pull, when this part of the run is done.
+    pub(super) fn step(&self, l2: f64, done: f64) -> Step {
+        let rate = self.lr * (1.0 - done);
+        let far = rate / self.k as f64;
+        Step {
+            near: (rate / (self.window() - 1) as f64) as f32,
+            far: (far * self.negative_weight) as f32,
+            shrink: (1.0 - far * l2) as f32,
+        }
+    }
+
+    /// Nodes in a window.
+    pub fn window(&self) -> usize {
+        if self.model == Model::Line { 2 } else { self.context }
+    }
+
+    /// Nodes in a walk.
+    pub fn length(&self) -> usize {
+        self.walk_length.unwrap_or_else(|| self.window())
+    }
+
+    /// Windows in a walk.
+    pub(super) fn windows(&self) -> usize {
+        self.length() - self.window() + 1
+    }
+
     /// Walks from every node in an epoch. How many pairs a graph needs grows with its edges: some
     /// 60 for each of them and direction bring sampling near to what all pairs would give.
     pub fn walks(&self, graph: &Graph) -> usize {
         const PAIRS: f64 = 60.0;
         const FEWEST: usize = 5;
         let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
-        let walks = PAIRS * degree / ((self.context - 1) * self.epochs) as f64;
-        self.walks.unwrap_or((walks.round() as usize).clamp(FEWEST, 1000))
+        let pairs = self.windows() * (self.window() - 1) * self.epochs;
+        let walks = PAIRS * degree / pairs as f64;
+        self.walks.unwrap_or((walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::checkpoint::State;
 use crate::error::Result;
 
 /// Something that happened.
@@ -19,6 +20,12 @@ pub enum Event {
         walks: usize,
         /// The instruction set.
         kernel: String,
+    },
+    /// Some more is done. Comes often, also in the middle of a long epoch, so that bars move and
+    /// listeners can stop the run.
+    Progress {
+        /// The share of the whole run that is done, from 0 to 1.
+        done: f64,
     },
     /// An epoch is done.
     Epoch {
@@ -39,8 +46,15 @@ pub enum Event {
 
 /// Someone who listens, and may stop the run.
 pub trait Sink {
-    /// Hears an event. Training ends after it if the answer is `Break`, and fails on an error.
+    /// Hears an event. Training ends after it if the answer is `Break`, and fails on an error. An
+    /// epoch that is broken off in the middle leaves its vectors half trained.
     fn event(&mut self, event: &Event) -> Result<ControlFlow<()>>;
+
+    /// Sees the state after an epoch, just before the event that tells of it: to look at the
+    /// vectors, or to save a checkpoint.
+    fn state(&mut self, _state: &State<'_>) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
 }
 
 /// Listens to nothing.

@@ -1,40 +1,66 @@
 //! Stage 7, pull and push: training the vectors.
 
 pub mod blocks;
+mod checkpoint;
 mod config;
 mod event;
 pub mod kernel;
+pub mod pairs;
 mod pull;
 pub mod rank;
 pub mod stream;
+mod windows;
 
-pub use config::{L2, TrainConfig};
+pub use checkpoint::{Checkpoint, State};
+pub use config::{L2, Model, TrainConfig};
 pub use event::{Event, Sink};
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::negative::NegativeSampler;
-use crate::positive::{Node2Vec, PositiveSource, Walk};
+use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
 use blocks::Blocks;
-use kernel::{Kernel, LANES, Step};
+use kernel::{Kernel, LANES};
+use pairs::{Pairs, Sampling, Sources};
 use pull::Pull;
-use stream::{Pairs, Sampling};
+use stream::Tables;
 
-/// The memory that training takes beside the negatives: the graph, the vectors twice, and the
-/// pairs of an epoch.
+/// The memory that training takes beside the negatives: the graph, the tables, and the pairs of an
+/// epoch.
 pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     let n = graph.nodes() as u64;
-    let padded = config.dim.next_multiple_of(LANES);
-    let blocks = n.div_ceil(Blocks::rows_for(graph.nodes(), padded) as u64);
-    let pairs = (config.walks(graph) * (config.context - 1 + config.k)) as u64;
-    // A centre has at most one run in each block, with three numbers in front; lists that grow by
-    // doubling have a quarter to spare on average.
-    let runs = (pairs + 3 * blocks.min(pairs)) * 5;
-    let vectors = (padded + config.dim) as u64 * 4;
-    graph.bytes() + Walk::bytes(graph) + n * (vectors + runs)
+    let tables = (config.order * config.dim.next_multiple_of(LANES) * 4) as u64;
+    let windows = (config.walks(graph) * config.windows()) as u64;
+    let pairs =
+        windows * (config.window() - 1 + config.k) as u64 * size_of::<kernel::Pair>() as u64;
+    // Walks that windows slide along are kept, with 12 bytes a window to sort them.
+    let walks = if config.windows() > 1 {
+        (config.walks(graph) * config.length()) as u64 * 4 + windows * 12
+    } else {
+        0
+    };
+    graph.bytes() + Walk::bytes(graph) + n * (tables + pairs + walks)
+}
+
+/// Where a run starts.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The instruction set.
+    pub kernel: Kernel,
+    /// A state to go on from.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+impl Default for Start {
+    /// At the beginning, with the fastest kernel.
+    fn default() -> Self {
+        Self { kernel: Kernel::detect(), checkpoint: None }
+    }
 }
 
 /// Trains a vector for every node, and returns them row by row.
@@ -58,42 +84,57 @@ pub fn embed(
     config: &TrainConfig,
     sink: &mut dyn Sink,
 ) -> Result<Vec<f32>> {
-    embed_with(Kernel::detect(), graph, negatives, config, sink)
+    embed_from(Start::default(), graph, negatives, config, sink)
 }
 
-/// [`embed`] with a kernel of one's choice.
-pub fn embed_with(
-    kernel: Kernel,
+/// [`embed`] from where one likes.
+pub fn embed_from(
+    start: Start,
     graph: &Arc<Graph>,
     negatives: &dyn NegativeSampler,
     config: &TrainConfig,
     sink: &mut dyn Sink,
 ) -> Result<Vec<f32>> {
+    /// About how much of an epoch is spent on sampling.
+    const SAMPLING: f64 = 1.0 / 3.0;
     config.validate()?;
+    let Start { kernel, checkpoint } = start;
     let positives = positives(graph, config)?;
     let (n, epochs) = (graph.nodes(), config.epochs);
-    let walks = config.walks(graph);
-    let sampling =
-        Sampling { walks, context: config.context, negatives: config.k, seed: config.seed };
-    let mut table = start(n, config);
+    let sampling = Sampling {
+        walks: config.walks(graph),
+        length: config.length(),
+        context: config.window(),
+        negatives: config.k,
+        seed: config.seed,
+    };
+    let mut tables = tables(n, config);
     let mut pull = Pull::new(config.l2, graph, config.dim);
-    let started = Event::Started { nodes: n, epochs, walks, kernel: kernel.name() };
-    if sink.event(&started)?.is_break() {
-        return Ok(vectors(&table, config.dim));
+    let mut first = 0;
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.restore(&mut tables)?;
+        (pull.strength, pull.last) = (checkpoint.strength, checkpoint.rank);
+        first = checkpoint.epoch;
     }
-    for epoch in 0..epochs {
-        let pairs = Pairs::sample(&*positives, negatives, sampling, epoch as u64, n, table.rows);
-        let l2 = pull.strength;
-        let step = |part: f64| {
-            let rate = config.lr * (1.0 - (epoch as f64 + part) / epochs as f64);
-            let far = rate / config.k as f64;
-            Step {
-                near: (rate / (config.context - 1) as f64) as f32,
-                far: (far * config.negative_weight) as f32,
-                shrink: (1.0 - far * l2) as f32,
-            }
+    let rows = tables.centres.rows;
+    let sources = Sources { positives: &*positives, negatives, nodes: n, rows };
+    let started = Event::Started { nodes: n, epochs, walks: sampling.walks, kernel: kernel.name() };
+    let mut stopped = sink.event(&started)?.is_break();
+    for epoch in first..epochs {
+        if stopped {
+            break;
+        }
+        let mut go_on = |part: f64| {
+            sink.event(&Event::Progress { done: (epoch as f64 + part) / epochs as f64 })
         };
-        let loss = stream::train(kernel, &mut table, &pairs, step);
+        let pairs = Pairs::sample(sources, sampling, epoch as u64, |part| go_on(part * SAMPLING))?;
+        let Some(pairs) = pairs.continue_value() else { break };
+        let l2 = pull.strength;
+        let step = |part: f64| config.step(l2, (epoch as f64 + part) / epochs as f64);
+        let loss = stream::train(kernel, &mut tables, &pairs, step, |part| {
+            go_on(SAMPLING + part * (1.0 - SAMPLING))
+        })?;
+        let Some(loss) = loss.continue_value() else { break };
         if !loss.is_finite() {
             return Err(Error::Option(format!(
                 "training diverged in epoch {}; use a lower --lr than {}",
@@ -102,44 +143,38 @@ pub fn embed_with(
             )));
         }
         // A thousand rows show the rank as well as all.
-        let rows = table.iter().step_by(n.div_ceil(1024));
+        let rows = tables.centres.iter().step_by(n.div_ceil(1024));
         let effective_rank = pull.adjust(rows, config.dim, epochs - epoch - 1);
-        let done = Event::Epoch {
-            epoch: epoch + 1,
-            epochs,
-            pairs: pairs.count,
-            loss: loss / (pairs.count as f64).max(1.0),
-            l2,
-            effective_rank,
-        };
-        if sink.event(&done)?.is_break() {
-            break;
-        }
+        let epoch = epoch + 1;
+        let state = State { epoch, dim: config.dim, tables: &tables, pull: &pull };
+        stopped = sink.state(&state)?.is_break();
+        let loss = loss / (pairs.count as f64).max(1.0);
+        let done = Event::Epoch { epoch, epochs, pairs: pairs.count, loss, l2, effective_rank };
+        stopped |= sink.event(&done)?.is_break();
     }
-    Ok(vectors(&table, config.dim))
+    Ok(tables.centres.into_rows(config.dim))
 }
 
 fn positives(graph: &Arc<Graph>, config: &TrainConfig) -> Result<Box<dyn PositiveSource>> {
-    let plain = |value: f64| (value - 1.0).abs() < f64::EPSILON;
-    Ok(if plain(config.p) && plain(config.q) {
-        Box::new(Walk::new(graph))
-    } else {
-        Box::new(Node2Vec::new(graph, config.p, config.q)?)
+    Ok(match config.model {
+        Model::Deepwalk => Box::new(Walk::new(graph)),
+        Model::Node2vec => Box::new(Node2Vec::new(graph, config.p, config.q)?),
+        Model::Line => Box::new(Edges::new(graph)),
     })
 }
 
-/// Small random vectors, padded with zeros, which training leaves as they are.
-fn start(n: usize, config: &TrainConfig) -> Blocks {
+/// Small random vectors, padded with zeros, which training leaves as they are. Those of other ends
+/// start at zero: pairs then push nothing about until their centres have met.
+fn tables(n: usize, config: &TrainConfig) -> Tables {
     const SPREAD: f64 = 0.1;
     let padded = config.dim.next_multiple_of(LANES);
-    Blocks::new(n, Blocks::rows_for(n, padded), padded, |node, row| {
+    let rows = Blocks::rows_for(n, padded);
+    let mut centres = Blocks::new(n, rows, padded);
+    centres.values_mut().par_chunks_exact_mut(padded).enumerate().for_each(|(node, row)| {
         let mut rng = Rng::new(config.seed, Purpose::Start, 0, node as u64);
         for value in &mut row[..config.dim] {
             *value = ((rng.unit() - 0.5) * 2.0 * SPREAD) as f32;
         }
-    })
-}
-
-fn vectors(table: &Blocks, dim: usize) -> Vec<f32> {
-    table.iter().flat_map(|row| &row[..dim]).copied().collect()
+    });
+    Tables { centres, others: (config.order == 2).then(|| Blocks::new(n, rows, padded)) }
 }

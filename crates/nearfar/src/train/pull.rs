@@ -15,6 +15,11 @@
 //! (rank / target)^0.8. The rank answers with a delay of some epochs; what counts is therefore not
 //! the rank of now but the one that its last change leads to, two epochs ahead (fewer towards the
 //! end, when the falling learning rate lets nothing change any more).
+//!
+//! There is a limit. Near zero the loss is −¼ Σ z_i·z_j (π_ij + π_ji − …) + (λ/2) Σ ‖z_i‖², and no
+//! eigenvalue of π is above 1: from λ = 1 on, nothing but zero is left. Some graphs, such as a
+//! long path, have so many large eigenvalues that the target is never reached before; the pull
+//! stops short of it, at 0.75.
 
 use super::config::L2;
 use super::rank::effective_rank;
@@ -27,7 +32,8 @@ pub(super) struct Pull {
     pub(super) strength: f64,
     /// The rank to come to; `None` if λ was given.
     target: Option<f64>,
-    last: Option<f64>,
+    /// The rank after the last epoch.
+    pub(super) last: Option<f64>,
 }
 
 impl Pull {
@@ -51,7 +57,7 @@ impl Pull {
         dim: usize,
         left: usize,
     ) -> Option<f64> {
-        const RANGE: (f64, f64) = (1e-4, 2.0);
+        const RANGE: (f64, f64) = (1e-4, 0.75);
         let target = self.target?;
         let rank = effective_rank(rows, dim);
         if let Some(last) = self.last.filter(|&last| last > 0.0 && rank > 0.0) {

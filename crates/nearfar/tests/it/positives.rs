@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nearfar::graph::{EdgeList, Graph, Names, Node, ReadOptions, read};
-use nearfar::positive::{Node2Vec, PositiveSource, Walk};
+use nearfar::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 
 use crate::chi_square::{chi_square, chi_square_bound};
@@ -98,5 +98,57 @@ fn isolated_nodes_walk_nowhere() {
         assert!(
             Node2Vec::new(&graph, bad, 1.0).is_err() && Node2Vec::new(&graph, 1.0, bad).is_err()
         );
+    }
+}
+
+#[test]
+fn walks_side_by_side_are_those_taken_one_by_one() {
+    let graph = Arc::new(graphs::islands());
+    let sources: [Box<dyn PositiveSource>; 3] = [
+        Box::new(Walk::new(&graph)),
+        Box::new(Node2Vec::new(&graph, 0.5, 2.0).unwrap()),
+        Box::new(Edges::new(&graph)),
+    ];
+    let starts: Vec<Node> = (0..graph.nodes() as Node).chain([0, 0]).collect();
+    let rngs: Vec<Rng> =
+        (0..starts.len()).map(|w| Rng::new(1, Purpose::Walk, 0, w as u64)).collect();
+    for source in sources {
+        let mut together = vec![0; 6 * starts.len()];
+        source.walks(&starts, &mut rngs.clone(), &mut together);
+        for (w, &start) in starts.iter().enumerate() {
+            let mut alone = [start; 6];
+            source.walk(start, &mut rngs[w].clone(), &mut alone);
+            let walk = together.iter().skip(w).step_by(starts.len()).copied();
+            assert!(walk.eq(alone), "from {start}");
+        }
+    }
+}
+
+#[test]
+fn edges_are_drawn_by_weight() {
+    for graph in [karate(), weighted()] {
+        let edges = Edges::new(&graph);
+        let n = graph.nodes();
+        let mut counts = vec![0_u32; n * n];
+        for epoch in 0..3000 {
+            for start in 0..n as Node {
+                let mut rng = Rng::new(2, Purpose::Walk, epoch, u64::from(start));
+                for _ in 0..edges.walks_from(start, 3, &mut rng) {
+                    let mut edge = [0; 2];
+                    assert_eq!(edges.walk(start, &mut rng, &mut edge), 2);
+                    counts[edge[0] as usize * n + edge[1] as usize] += 1;
+                }
+            }
+        }
+        let weight = |a: Node, b: Node| match graph.neighbours(a).binary_search(&b) {
+            Ok(at) => graph.weights(a).map_or(1.0, |weights| f64::from(weights[at])),
+            Err(_) => 0.0,
+        };
+        let law: Vec<f64> =
+            (0..(n * n) as Node).map(|cell| weight(cell / n as Node, cell % n as Node)).collect();
+        let total: f64 = law.iter().sum();
+        let law: Vec<f64> = law.iter().map(|weight| weight / total).collect();
+        let (chi2, freedom) = chi_square(&counts, &law);
+        assert!(chi2 <= chi_square_bound(freedom), "{chi2:.1} with {freedom} degrees of freedom");
     }
 }

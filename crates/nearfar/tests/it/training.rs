@@ -1,12 +1,15 @@
 //! Training as a whole.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use nearfar::graph::{Graph, ReadOptions, read};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
 use nearfar::train::kernel::Kernel;
-use nearfar::train::{Event, L2, Sink, TrainConfig, embed, embed_with};
+use nearfar::train::{
+    Checkpoint, Event, L2, Model, Sink, Start, State, TrainConfig, embed, embed_from,
+};
 
 use crate::graphs::{graph, islands};
 
@@ -42,11 +45,35 @@ fn the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
+fn every_model_gives_the_same_bytes_on_any_number_of_threads() {
+    let graph = builtin("builtin:sparse");
+    let negatives = sampler(&graph, Negatives::Uniform);
+    let base = || TrainConfig { walks: Some(2), epochs: 2, ..short() };
+    for config in [
+        TrainConfig { walk_length: Some(12), context: 4, ..base() },
+        TrainConfig { model: Model::Node2vec, p: 0.5, q: 2.0, ..base() },
+        TrainConfig { model: Model::Line, ..base() },
+        TrainConfig { model: Model::Line, order: 2, ..base() },
+        TrainConfig { order: 2, ..base() },
+    ] {
+        let train = |threads: usize| -> Vec<u32> {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let vectors = pool.install(|| embed(&graph, &*negatives, &config, &mut ()).unwrap());
+            vectors.into_iter().map(f32::to_bits).collect()
+        };
+        assert!(train(1) == train(3), "{config:?}");
+    }
+}
+
+#[test]
 fn kernels_lead_to_nearly_the_same_vectors() {
     let graph = builtin("builtin:karate");
     let negatives = sampler(&graph, Negatives::Distance);
     let config = TrainConfig { l2: L2::Value(0.1), ..short() };
-    let train = |kernel| embed_with(kernel, &graph, &*negatives, &config, &mut ()).unwrap();
+    let train = |kernel| {
+        let start = Start { kernel, ..Default::default() };
+        embed_from(start, &graph, &*negatives, &config, &mut ()).unwrap()
+    };
     let all: Vec<_> = Kernel::available().into_iter().map(train).collect();
     for vectors in &all {
         let far = vectors.iter().zip(&all[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -58,8 +85,15 @@ fn kernels_lead_to_nearly_the_same_vectors() {
 fn near_nodes_come_near_and_far_nodes_far() {
     let graph = builtin("builtin:sparse");
     let negatives = sampler(&graph, Negatives::Distance);
-    let config = TrainConfig { dim: 32, ..Default::default() };
-    let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+    let base = || TrainConfig { dim: 32, ..Default::default() };
+    check_near_and_far(&graph, &*negatives, &base());
+    check_near_and_far(&graph, &*negatives, &TrainConfig { model: Model::Line, ..base() });
+    let config = TrainConfig { walk_length: Some(10), ..base() };
+    check_near_and_far(&graph, &*negatives, &config);
+}
+
+fn check_near_and_far(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, config: &TrainConfig) {
+    let vectors = embed(graph, negatives, config, &mut ()).unwrap();
     let row = |node: usize| &vectors[node * 32..(node + 1) * 32];
     let dot = |a, b| -> f64 { row(a).iter().zip(row(b)).map(|(x, y)| f64::from(x * y)).sum() };
     let n = graph.nodes();
@@ -72,7 +106,7 @@ fn near_nodes_come_near_and_far_nodes_far() {
         all += dot(a, (a * 7 + 1001) % n);
     }
     let (near, any) = (near / edges, all / n as f64);
-    assert!(near > any + 1.0, "{near:.2} between neighbours, {any:.2} between any two");
+    assert!(near > any + 1.0, "{config:?}: {near:.2} between neighbours, {any:.2} between any");
 }
 
 #[test]
@@ -83,6 +117,25 @@ fn every_node_gets_a_vector_isolated_ones_too() {
         assert_eq!(vectors.len(), 22 * 24);
         assert!(vectors.iter().all(|value| value.is_finite()));
         assert!(vectors.chunks(24).all(|row| row.iter().any(|value| *value != 0.0)));
+    }
+}
+
+/// Hubs meet everyone, and everyone meets them again and again: where steps are too long, this is
+/// where vectors explode. On a long path, no pull brings the rank down: they must not vanish.
+#[test]
+fn vectors_neither_explode_nor_vanish() {
+    let star: Vec<_> = (1..1000).map(|leaf| (0, leaf)).collect();
+    let path: Vec<_> = (1..1000).map(|node| (node - 1, node)).collect();
+    let graphs = [Arc::new(graph(1000, &star)), Arc::new(graph(1000, &path))];
+    for graph in graphs.into_iter().chain([builtin("builtin:moderate"), builtin("builtin:dense")]) {
+        for negatives in [Negatives::Uniform, Negatives::Distance] {
+            let negatives = sampler(&graph, negatives);
+            let config = TrainConfig { dim: 64, ..Default::default() };
+            let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+            let square = |row: &[f32]| f64::from(row.iter().map(|x| x * x).sum::<f32>());
+            let length = vectors.chunks(64).map(square).sum::<f64>() / graph.nodes() as f64;
+            assert!((0.05..50.0).contains(&length), "{} nodes: {length:.3}", graph.nodes());
+        }
     }
 }
 
@@ -120,6 +173,67 @@ fn the_loss_falls_and_a_listener_can_stop() {
     assert!(listener.losses[4] < listener.losses[0]);
 }
 
+/// Saves the state after an epoch and stops there.
+struct Saver<'a> {
+    path: &'a Path,
+    after: usize,
+}
+
+impl Sink for Saver<'_> {
+    fn event(&mut self, _: &Event) -> nearfar::Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
+        if state.epoch < self.after {
+            return Ok(ControlFlow::Continue(()));
+        }
+        state.save(self.path, "of a test")?;
+        Ok(ControlFlow::Break(()))
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_in_the_same_bytes() {
+    let graph = builtin("builtin:karate");
+    let negatives = sampler(&graph, Negatives::Distance);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    for order in [1, 2] {
+        let config = TrainConfig { epochs: 7, order, ..short() };
+        let unbroken = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+        for after in [1, 2, 6] {
+            let broken = embed(&graph, &*negatives, &config, &mut Saver { path: &path, after });
+            assert!(broken.unwrap() != unbroken);
+            let checkpoint = Checkpoint::load(&path).unwrap();
+            assert_eq!((checkpoint.epoch, checkpoint.settings.as_str()), (after, "of a test"));
+            let start = Start { checkpoint: Some(checkpoint), ..Default::default() };
+            let resumed = embed_from(start, &graph, &*negatives, &config, &mut ()).unwrap();
+            assert!(resumed == unbroken, "order {order}, resumed after epoch {after}");
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_that_does_not_fit_is_refused() {
+    let graph = builtin("builtin:karate");
+    let negatives = sampler(&graph, Negatives::Uniform);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    embed(&graph, &*negatives, &short(), &mut Saver { path: &path, after: 1 }).unwrap();
+    let checkpoint = Some(Checkpoint::load(&path).unwrap());
+    for other in [TrainConfig { dim: 40, ..short() }, TrainConfig { order: 2, ..short() }] {
+        let start = Start { checkpoint: checkpoint.clone(), ..Default::default() };
+        let error = embed_from(start, &graph, &*negatives, &other, &mut ()).unwrap_err();
+        assert!(error.to_string().contains("other settings"), "{error}");
+    }
+    let whole = std::fs::read(&path).unwrap();
+    for length in [0, 7, 8, 100, whole.len() - 1] {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        assert!(Checkpoint::load(&path).unwrap_err().to_string().contains("no checkpoint"));
+    }
+}
+
 #[test]
 fn wrong_settings_are_refused() {
     let graph = builtin("builtin:karate");
@@ -130,8 +244,10 @@ fn wrong_settings_are_refused() {
         ("context", TrainConfig { context: 1, ..base() }),
         ("walks", TrainConfig { walks: Some(0), ..base() }),
         ("k", TrainConfig { k: 0, ..base() }),
-        ("p", TrainConfig { p: 0.0, ..base() }),
-        ("q", TrainConfig { q: f64::NAN, ..base() }),
+        ("walk-length", TrainConfig { walk_length: Some(4), ..base() }),
+        ("order", TrainConfig { order: 3, ..base() }),
+        ("p", TrainConfig { p: 0.0, model: Model::Node2vec, ..base() }),
+        ("q", TrainConfig { q: f64::NAN, model: Model::Node2vec, ..base() }),
         ("epochs", TrainConfig { epochs: 0, ..base() }),
         ("lr", TrainConfig { lr: f64::NAN, ..base() }),
         ("l2", TrainConfig { l2: L2::Value(-1.0), ..base() }),

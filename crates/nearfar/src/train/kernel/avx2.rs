@@ -3,16 +3,16 @@
 use std::arch::x86_64::{
     __m256, _MM_HINT_T0, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_prefetch,
     _mm_shuffle_ps, _mm256_add_ps, _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_fmadd_ps,
-    _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+    _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
 };
 
-use super::{Centre, Run, Step, Vector};
+use super::{Pair, Place, Step, Vector};
 
 #[derive(Clone, Copy)]
-struct Pair(__m256, __m256);
+struct Two(__m256, __m256);
 
 // SAFETY, for all of it: the caller promises the instruction set and valid pointers.
-impl Vector for Pair {
+impl Vector for Two {
     #[inline(always)]
     unsafe fn zero() -> Self {
         unsafe { Self(_mm256_setzero_ps(), _mm256_setzero_ps()) }
@@ -34,6 +34,11 @@ impl Vector for Pair {
             _mm256_storeu_ps(to, self.0);
             _mm256_storeu_ps(to.add(8), self.1);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        unsafe { Self(_mm256_mul_ps(self.0, b.0), _mm256_mul_ps(self.1, b.1)) }
     }
 
     #[inline(always)]
@@ -61,12 +66,7 @@ impl Vector for Pair {
 ///
 /// That of [`super::train`], and the processor has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn train(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
+pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
     // SAFETY: promised by the caller.
-    unsafe { super::train::<Pair>(centre, block, run, step) }
+    unsafe { super::train::<Two>(place, pairs, step) }
 }

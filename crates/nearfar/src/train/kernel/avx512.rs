@@ -1,11 +1,11 @@
 //! x86-64 with AVX-512F: one register of sixteen numbers.
 
 use std::arch::x86_64::{
-    __m512, _MM_HINT_T0, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_reduce_add_ps,
-    _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m512, _MM_HINT_T0, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps,
+    _mm512_reduce_add_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
 };
 
-use super::{Centre, Run, Step, Vector};
+use super::{Pair, Place, Step, Vector};
 
 #[derive(Clone, Copy)]
 struct Wide(__m512);
@@ -33,6 +33,11 @@ impl Vector for Wide {
     }
 
     #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        unsafe { Self(_mm512_mul_ps(self.0, b.0)) }
+    }
+
+    #[inline(always)]
     unsafe fn mul_add(self, b: Self, c: Self) -> Self {
         unsafe { Self(_mm512_fmadd_ps(self.0, b.0, c.0)) }
     }
@@ -52,12 +57,7 @@ impl Vector for Wide {
 ///
 /// That of [`super::train`], and the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn train(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
+pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
     // SAFETY: promised by the caller.
-    unsafe { super::train::<Wide>(centre, block, run, step) }
+    unsafe { super::train::<Wide>(place, pairs, step) }
 }

@@ -1,4 +1,4 @@
-//! The arithmetic of training: one centre against a run of other nodes.
+//! The arithmetic of training: a list of pairs, some to pull together and some to push apart.
 //!
 //! # Derivation
 //!
@@ -10,10 +10,15 @@
 //! z_i += g z_j        z_j += g z_i
 //! ```
 //!
-//! A run is one centre i and several j. All of its pairs see the centre as it was before the run;
-//! what they add to it is summed up and added at the end, together with the pull to the origin,
-//! z_i *= shrink. So the centre stays in registers or the nearest cache, and no pair waits for
-//! another.
+//! and a far pair also pulls its centre to the origin, z_i *= shrink.
+//!
+//! Done pair by pair, each would wait for its own product, sigmoid and update before the next
+//! could begin. So pairs are taken [`PIECE`] at a time, in three passes: all products, all g, all
+//! updates. Within a pass no pair waits for another; the rows of a piece stay in the nearest
+//! cache between the passes. The g of a piece are those of the vectors before it. Pairs of one
+//! centre should follow one another: it then stays in registers, and the other ends see it as it
+//! was before. (If they saw it as it moves, a node that meets its centre ten times in a piece
+//! would feed its own steps back to itself, and around hubs vectors would explode.)
 //!
 //! The algorithm is written once, over a small `Vector`; each instruction set only fills that
 //! in. Which one runs is decided once ([`Kernel::detect`]). They differ in the order of sums, so
@@ -31,10 +36,13 @@ mod neon;
 mod scalar;
 mod sigmoid;
 
-use sigmoid::Sigmoid;
+use sigmoid::wrong_and_loss;
 
 /// Rows are padded with zeros to a multiple of this.
 pub const LANES: usize = 16;
+
+/// Pairs whose products are computed before any of their vectors moves.
+pub const PIECE: usize = 16;
 
 /// The sizes of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,15 +55,50 @@ pub struct Step {
     pub shrink: f32,
 }
 
-/// A centre and the other ends of its pairs, as rows of a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
-    /// Rows to pull.
-    pub near: &'a [u32],
-    /// Rows to push.
-    pub far: &'a [u32],
-    /// Rows that the next run will need: they are fetched while this one is trained.
-    pub next: &'a [u32],
+/// A pair in 31 bits: the row of its centre, the row of its other end, and whether it is near.
+/// Rows are counted from the start of their block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair(u32);
+
+impl Pair {
+    /// The most rows that a block can have.
+    pub const ROWS: usize = 1 << 15;
+
+    /// A pair; rows are below [`ROWS`](Self::ROWS).
+    #[inline]
+    pub fn new(centre: u32, other: u32, near: bool) -> Self {
+        debug_assert!(centre < Self::ROWS as u32 && other < Self::ROWS as u32);
+        Self(centre << 16 | other << 1 | u32::from(near))
+    }
+
+    /// The row of the centre.
+    #[inline]
+    pub fn centre(self) -> usize {
+        (self.0 >> 16) as usize
+    }
+
+    /// The row of the other end.
+    #[inline]
+    pub fn other(self) -> usize {
+        (self.0 >> 1 & 0x7fff) as usize
+    }
+
+    /// Whether it is to be pulled together.
+    #[inline]
+    pub fn near(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// Where the rows of pairs are: those of the centres, and of the other ends if they are elsewhere.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    /// Numbers in a row, a multiple of [`LANES`].
+    pub dim: usize,
+    /// The block of the centres.
+    pub centres: &'a mut [f32],
+    /// The block of the other ends; `None` if it is the same one.
+    pub others: Option<&'a mut [f32]>,
 }
 
 /// An instruction set that this machine has.
@@ -105,56 +148,60 @@ impl Kernel {
         Self::available().pop().unwrap_or(Self(Set::Scalar))
     }
 
-    /// Trains one run: changes the centre and the rows of `block` that the run names. Returns the
-    /// sum of the losses of its pairs before the step.
+    /// Trains pairs in their order. Returns the sum of their losses, each before its step.
     ///
     /// # Panics
     ///
-    /// If a row of the run is outside of the block.
-    #[inline]
-    pub fn train(self, centre: &mut Centre, block: &mut [f32], run: Run<'_>, step: Step) -> f32 {
-        let dim = centre.row.len();
-        let rows = block.len() / dim;
-        let inside = |others: &[u32]| others.iter().all(|&row| (row as usize) < rows);
-        assert!(inside(run.near) && inside(run.far), "a run stays in its block");
-        assert!(inside(run.next), "the next run stays in its block");
-        // SAFETY: the rows were just checked to lie in the block, and a kernel is
-        // only made by `available`, where the processor was asked for it.
+    /// If a pair is outside of the rows, or the length of a row is not a multiple of [`LANES`].
+    pub fn train(self, rows: Rows<'_>, pairs: &[Pair], step: Step) -> f64 {
+        let Rows { dim, centres, others } = rows;
+        assert!(dim > 0 && dim.is_multiple_of(LANES), "rows are padded");
+        let count = centres.len() / dim;
+        let centres = centres.as_mut_ptr();
+        let (others, other_count) = match others {
+            Some(others) => (others.as_mut_ptr(), others.len() / dim),
+            None => (centres, count),
+        };
+        // Without a way out in the middle, this check costs next to nothing.
+        let inside = |pair: &Pair| (pair.centre() < count) & (pair.other() < other_count);
+        assert!(pairs.iter().fold(true, |all, pair| all & inside(pair)), "pairs are in their rows");
+        let place = Place { dim, centres, others };
+        // SAFETY: the pairs were just checked to lie in the rows, which we have borrowed for
+        // writing, and a kernel is only made by `available`, where the processor was asked for it.
         unsafe {
             match self.0 {
-                Set::Scalar => scalar::train(centre, block, run, step),
+                Set::Scalar => scalar::train(place, pairs, step),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => avx2::train(centre, block, run, step),
+                Set::Avx2 => avx2::train(place, pairs, step),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => avx512::train(centre, block, run, step),
+                Set::Avx512 => avx512::train(place, pairs, step),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => neon::train(centre, block, run, step),
+                Set::Neon => neon::train(place, pairs, step),
             }
         }
     }
 }
 
-/// A centre on its own: a copy of its row, and room for the sum of a run.
-#[derive(Clone, Debug)]
-pub struct Centre {
-    row: Vec<f32>,
-    sum: Vec<f32>,
+/// [`Rows`] as addresses: centres and others may be the same.
+#[derive(Clone, Copy)]
+struct Place {
+    dim: usize,
+    centres: *mut f32,
+    others: *mut f32,
 }
 
-impl Centre {
-    /// Room for rows of this length, a multiple of [`LANES`].
+impl Place {
+    /// The addresses of the two rows of a pair.
     ///
-    /// # Panics
+    /// # Safety
     ///
-    /// If it is not.
-    pub fn new(dim: usize) -> Self {
-        assert!(dim > 0 && dim.is_multiple_of(LANES), "rows are padded");
-        Self { row: vec![0.0; dim], sum: vec![0.0; dim] }
-    }
-
-    /// The row of the centre.
-    pub fn row(&mut self) -> &mut [f32] {
-        &mut self.row
+    /// Both rows are there.
+    #[inline(always)]
+    unsafe fn of(self, pair: Pair) -> (*mut f32, *mut f32) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            (self.centres.add(pair.centre() * self.dim), self.others.add(pair.other() * self.dim))
+        }
     }
 }
 
@@ -169,238 +216,158 @@ trait Vector: Copy {
     unsafe fn splat(value: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
+    /// self · b
+    unsafe fn mul(self, b: Self) -> Self;
     /// self · b + c
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     unsafe fn sum(self) -> f32;
     unsafe fn prefetch(_from: *const f32) {}
 }
 
-/// The algorithm, for any [`Vector`]. Rows of the usual lengths have a version of their own, in
-/// which centre and sum stay in registers.
+/// The algorithm, for any [`Vector`]. Where the length of a row is a usual one, the compiler gets
+/// to know it.
 ///
 /// # Safety
 ///
-/// As for [`Vector`]; and every row of the run lies in the block.
+/// As for [`Vector`]; and every pair lies in the rows.
 #[inline(always)]
-unsafe fn train<V: Vector>(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
-    // SAFETY: promised by the caller; the length of a row was just looked at.
+unsafe fn train<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64 {
+    // SAFETY: promised by the caller.
     unsafe {
-        match centre.row.len() / LANES {
-            4 => train_rows::<V, 4>(centre, block, run, step),
-            8 => train_rows::<V, 8>(centre, block, run, step),
-            _ => train_parts::<V>(centre, block, run, step),
+        match place.dim {
+            64 => train_rows::<V>(Place { dim: 64, ..place }, pairs, step),
+            128 => train_rows::<V>(Place { dim: 128, ..place }, pairs, step),
+            _ => train_rows::<V>(place, pairs, step),
         }
     }
 }
 
-/// Rows of `CHUNKS` vectors.
-///
 /// # Safety
 ///
-/// That of [`train`], and a row has `CHUNKS` · [`LANES`] numbers.
+/// That of [`train`].
 #[inline(always)]
-unsafe fn train_rows<V: Vector, const CHUNKS: usize>(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
-    let dim = CHUNKS * LANES;
-    let sigmoid = Sigmoid::get();
-    let base = block.as_mut_ptr();
+unsafe fn train_rows<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64 {
     let mut loss = 0.0;
-    // SAFETY: see above; all accesses are to the centre or a row of the run.
-    unsafe {
-        let row = centre.row.as_mut_ptr();
-        let old: [V; CHUNKS] = std::array::from_fn(|chunk| V::load(row.add(chunk * LANES)));
-        let mut sum = [V::zero(); CHUNKS];
-        let mut next = run.next.iter();
-        for (others, label, rate) in [(run.near, 1.0, step.near), (run.far, 0.0, step.far)] {
-            for &other in others {
-                if let Some(&next) = next.next() {
-                    for chunk in 0..CHUNKS {
-                        V::prefetch(base.add(next as usize * dim + chunk * LANES));
-                    }
-                }
-                let other = base.add(other as usize * dim);
-                let values: [V; CHUNKS] =
-                    std::array::from_fn(|chunk| V::load(other.add(chunk * LANES)));
-                let mut parts = [V::zero(); 4];
-                for chunk in 0..CHUNKS {
-                    parts[chunk % 4] = old[chunk].mul_add(values[chunk], parts[chunk % 4]);
-                }
-                let one = V::splat(1.0);
-                let [a, b, c, d] = parts;
-                let dot = V::sum(one.mul_add(one.mul_add(a, b), one.mul_add(c, d)));
-                loss += sigmoid.loss(if label > 0.5 { dot } else { -dot });
-                let g = V::splat(rate * (label - sigmoid.of(dot)));
-                for chunk in 0..CHUNKS {
-                    sum[chunk] = g.mul_add(values[chunk], sum[chunk]);
-                    g.mul_add(old[chunk], values[chunk]).store(other.add(chunk * LANES));
-                }
-            }
+    for (at, piece) in pairs.chunks(PIECE).enumerate() {
+        let next = pairs.get((at + 1) * PIECE..).unwrap_or(&[]);
+        // SAFETY: promised by the caller.
+        let mut dots = unsafe { products::<V>(place, piece) };
+        // y − σ(z_i·z_j) is 1 − σ(x) with x = z_i·z_j for a near pair; with x = −z_i·z_j for a far
+        // one it is the same but for the sign.
+        let (mut g, mut losses) = ([0.0; PIECE], [0.0; PIECE]);
+        for (pair, (dot, g)) in piece.iter().zip(dots.iter_mut().zip(&mut g)) {
+            (*dot, *g) = if pair.near() { (*dot, step.near) } else { (-*dot, -step.far) };
         }
-        let shrink = V::splat(step.shrink.powf(run.far.len() as f32));
-        for chunk in 0..CHUNKS {
-            old[chunk].mul_add(shrink, sum[chunk]).store(row.add(chunk * LANES));
+        for ((dot, g), loss) in dots.iter().zip(&mut g).zip(&mut losses) {
+            let (wrong, cost) = wrong_and_loss(*dot);
+            *g *= wrong;
+            *loss = cost;
+        }
+        loss += losses[..piece.len()].iter().map(|&loss| f64::from(loss)).sum::<f64>();
+        // SAFETY: promised by the caller. Panels of eight vectors, then of half as many, and so on
+        // down to one, cover rows of any length; usual lengths are one panel.
+        unsafe {
+            let mut from = 0;
+            let vectors = place.dim / LANES;
+            while vectors - from >= 8 {
+                update::<V, 8>(place, from * LANES, piece, next, &g, step.shrink);
+                from += 8;
+            }
+            if vectors & 4 != 0 {
+                update::<V, 4>(place, from * LANES, piece, next, &g, step.shrink);
+                from += 4;
+            }
+            if vectors & 2 != 0 {
+                update::<V, 2>(place, from * LANES, piece, next, &g, step.shrink);
+                from += 2;
+            }
+            if vectors & 1 != 0 {
+                update::<V, 1>(place, from * LANES, piece, next, &g, step.shrink);
+            }
         }
     }
     loss
 }
 
-/// Rows of any length.
+/// z_i·z_j for every pair of a piece.
 ///
 /// # Safety
 ///
 /// That of [`train`].
 #[inline(always)]
-unsafe fn train_parts<V: Vector>(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
-    let Centre { row: centre, sum } = centre;
-    let dim = centre.len();
-    let chunks = dim / LANES;
-    let sigmoid = Sigmoid::get();
-    sum.fill(0.0);
-    let base = block.as_mut_ptr();
-    let mut loss = 0.0;
-    // SAFETY: see above; all accesses are to the centre, the sum, or a row of the run.
-    unsafe {
-        let mut next = run.next.iter();
-        for (others, label, rate) in [(run.near, 1.0, step.near), (run.far, 0.0, step.far)] {
-            for &row in others {
-                if let Some(&next) = next.next() {
-                    for chunk in 0..chunks {
-                        V::prefetch(base.add(next as usize * dim + chunk * LANES));
-                    }
+unsafe fn products<V: Vector>(place: Place, piece: &[Pair]) -> [f32; PIECE] {
+    let mut dots = [0.0; PIECE];
+    for (dot, pair) in dots.iter_mut().zip(piece) {
+        // SAFETY: the caller promises that both rows are there.
+        unsafe {
+            let (centre, other) = place.of(*pair);
+            let mut sums = [V::zero(); 4];
+            let product =
+                |at: usize, sum: V| V::load(centre.add(at)).mul_add(V::load(other.add(at)), sum);
+            let mut at = 0;
+            while at + 4 * LANES <= place.dim {
+                for (part, sum) in sums.iter_mut().enumerate() {
+                    *sum = product(at + part * LANES, *sum);
                 }
-                let other = base.add(row as usize * dim);
-                let (mut even, mut odd) = (V::zero(), V::zero());
-                for chunk in 0..chunks {
-                    let at = chunk * LANES;
-                    let a = V::load(centre.as_ptr().add(at));
-                    let b = V::load(other.add(at));
-                    if chunk % 2 == 0 {
-                        even = a.mul_add(b, even);
-                    } else {
-                        odd = a.mul_add(b, odd);
-                    }
-                }
-                let dot = V::sum(even.mul_add(V::splat(1.0), odd));
-                loss += sigmoid.loss(if label > 0.5 { dot } else { -dot });
-                let g = V::splat(rate * (label - sigmoid.of(dot)));
-                for chunk in 0..chunks {
-                    let at = chunk * LANES;
-                    let b = V::load(other.add(at));
-                    let add = g.mul_add(b, V::load(sum.as_ptr().add(at)));
-                    add.store(sum.as_mut_ptr().add(at));
-                    let a = V::load(centre.as_ptr().add(at));
-                    g.mul_add(a, b).store(other.add(at));
-                }
+                at += 4 * LANES;
             }
-        }
-        let shrink = V::splat(step.shrink.powf(run.far.len() as f32));
-        for chunk in 0..chunks {
-            let at = centre.as_mut_ptr().add(chunk * LANES);
-            let add = V::load(sum.as_ptr().add(chunk * LANES));
-            V::load(at).mul_add(shrink, add).store(at);
+            while at < place.dim {
+                sums[0] = product(at, sums[0]);
+                at += LANES;
+            }
+            let one = V::splat(1.0);
+            let [a, b, c, d] = sums;
+            *dot = one.mul_add(one.mul_add(a, b), one.mul_add(c, d)).sum();
         }
     }
-    loss
+    dots
+}
+
+/// The steps of a piece, in `WIDTH` vectors of each row from `from` on. A centre stays in registers
+/// as long as its pairs follow one another. Meanwhile the rows of the next piece are fetched.
+///
+/// # Safety
+///
+/// That of [`train`], and rows go on for so long.
+#[inline(always)]
+unsafe fn update<V: Vector, const WIDTH: usize>(
+    place: Place,
+    from: usize,
+    piece: &[Pair],
+    next: &[Pair],
+    g: &[f32; PIECE],
+    shrink: f32,
+) {
+    let mut at = 0;
+    while at < piece.len() {
+        let row = piece[at].centre();
+        // SAFETY: the caller promises that all rows are there.
+        unsafe {
+            let centre = place.of(piece[at]).0.add(from);
+            let old: [V; WIDTH] = std::array::from_fn(|part| V::load(centre.add(part * LANES)));
+            let mut new = old;
+            while at < piece.len() && piece[at].centre() == row {
+                if let Some(&next) = next.get(at) {
+                    let other = place.of(next).1.add(from);
+                    (0..WIDTH).for_each(|part| V::prefetch(other.add(part * LANES)));
+                }
+                let pair = piece[at];
+                let other = place.of(pair).1.add(from);
+                let g = V::splat(g[at]);
+                let shrink = V::splat(if pair.near() { 1.0 } else { shrink });
+                for (part, (old, new)) in old.iter().zip(&mut new).enumerate() {
+                    let b = V::load(other.add(part * LANES));
+                    g.mul_add(*old, b).store(other.add(part * LANES));
+                    *new = g.mul_add(b, shrink.mul(*new));
+                }
+                at += 1;
+            }
+            for (part, new) in new.iter().enumerate() {
+                new.store(centre.add(part * LANES));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::{Purpose, Rng};
-
-    fn random(len: usize, seed: u64) -> Vec<f32> {
-        let mut rng = Rng::new(seed, Purpose::Start, 0, 0);
-        (0..len).map(|_| (rng.unit() - 0.5) as f32).collect()
-    }
-
-    fn close(a: &[f32], b: &[f32]) -> bool {
-        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5)
-    }
-
-    #[test]
-    fn all_kernels_agree_with_the_plain_one() {
-        let step = Step { near: 0.1, far: 0.05, shrink: 0.99 };
-        for dim in [16, 32, 48, 64, 128, 144] {
-            let results: Vec<_> = Kernel::available()
-                .into_iter()
-                .map(|kernel| {
-                    let mut centre = Centre::new(dim);
-                    centre.row().copy_from_slice(&random(dim, 1));
-                    let mut block = random(20 * dim, 2);
-                    let run = Run { near: &[3, 7, 3, 19], far: &[0, 5, 7], next: &[2] };
-                    let loss = kernel.train(&mut centre, &mut block, run, step);
-                    (centre.row().to_vec(), block, loss)
-                })
-                .collect();
-            for (centre, block, loss) in &results[1..] {
-                assert!(close(centre, &results[0].0) && close(block, &results[0].1), "dim {dim}");
-                assert!((loss - results[0].2).abs() < 1e-4);
-            }
-        }
-    }
-
-    /// The step goes down the gradient of the loss, as finite differences measure it.
-    #[test]
-    fn a_step_is_the_gradient() {
-        let dim = 16;
-        let (centre, block) = (random(dim, 3), random(4 * dim, 4));
-        let run = Run { near: &[1], far: &[2, 3], next: &[] };
-        let loss = |centre: &[f32], block: &[f32]| -> f64 {
-            let dot = |row: usize| -> f64 {
-                let other = &block[row * dim..(row + 1) * dim];
-                centre.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-            };
-            let log_sigmoid = |x: f64| -(1.0 + (-x).exp()).ln();
-            -log_sigmoid(dot(1)) - log_sigmoid(-dot(2)) - log_sigmoid(-dot(3))
-        };
-        let rate = 1e-2;
-        let (mut moved, mut moved_block) = (Centre::new(dim), block.clone());
-        moved.row().copy_from_slice(&centre);
-        let step = Step { near: rate, far: rate, shrink: 1.0 };
-        let before = Kernel::detect().train(&mut moved, &mut moved_block, run, step);
-        assert!((f64::from(before) - loss(&centre, &block)).abs() < 1e-4);
-        let change = 1e-2;
-        for at in 0..dim {
-            let mut shifted = centre.clone();
-            shifted[at] += change;
-            let up = loss(&shifted, &block);
-            shifted[at] -= 2.0 * change;
-            let gradient = (up - loss(&shifted, &block)) / (2.0 * f64::from(change));
-            let found = f64::from((moved.row()[at] - centre[at]) / rate);
-            assert!((found + gradient).abs() < 2e-3, "centre {at}: {found} for {gradient}");
-        }
-        for at in 0..block.len() {
-            let mut shifted = block.clone();
-            shifted[at] += change;
-            let up = loss(&centre, &shifted);
-            shifted[at] -= 2.0 * change;
-            let gradient = (up - loss(&centre, &shifted)) / (2.0 * f64::from(change));
-            let found = f64::from((moved_block[at] - block[at]) / rate);
-            assert!((found + gradient).abs() < 2e-3, "other {at}: {found} for {gradient}");
-        }
-    }
-
-    #[test]
-    fn far_pairs_shrink_the_centre() {
-        let mut centre = Centre::new(16);
-        centre.row().fill(1.0);
-        let step = Step { near: 0.0, far: 0.0, shrink: 0.5 };
-        let run = Run { near: &[0], far: &[0, 0], next: &[] };
-        Kernel::detect().train(&mut centre, &mut [0.0; 16], run, step);
-        assert_eq!(centre.row(), [0.25; 16]);
-    }
-}
+mod tests;

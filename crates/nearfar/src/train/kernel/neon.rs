@@ -1,10 +1,10 @@
 //! 64-bit ARM, which always has NEON: four registers of four numbers.
 
 use std::arch::aarch64::{
-    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vst1q_f32,
+    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmulq_f32, vst1q_f32,
 };
 
-use super::{Centre, Run, Step, Vector};
+use super::{Pair, Place, Step, Vector};
 
 #[derive(Clone, Copy)]
 struct Four([float32x4_t; 4]);
@@ -41,6 +41,11 @@ impl Vector for Four {
     }
 
     #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        unsafe { Self(std::array::from_fn(|at| vmulq_f32(self.0[at], b.0[at]))) }
+    }
+
+    #[inline(always)]
     unsafe fn mul_add(self, b: Self, c: Self) -> Self {
         unsafe { Self(std::array::from_fn(|at| vfmaq_f32(c.0[at], self.0[at], b.0[at]))) }
     }
@@ -55,12 +60,7 @@ impl Vector for Four {
 /// # Safety
 ///
 /// That of [`super::train`].
-pub(super) unsafe fn train(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
+pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
     // SAFETY: promised by the caller; every 64-bit ARM has NEON.
-    unsafe { super::train::<Four>(centre, block, run, step) }
+    unsafe { super::train::<Four>(place, pairs, step) }
 }

@@ -1,6 +1,6 @@
 //! Plain Rust, the reference for the others.
 
-use super::{Centre, LANES, Run, Step, Vector};
+use super::{LANES, Pair, Place, Step, Vector};
 
 #[derive(Clone, Copy)]
 struct Plain([f32; LANES]);
@@ -27,6 +27,11 @@ impl Vector for Plain {
     }
 
     #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane] * b.0[lane]))
+    }
+
+    #[inline(always)]
     unsafe fn mul_add(self, b: Self, c: Self) -> Self {
         Self(std::array::from_fn(|lane| self.0[lane] * b.0[lane] + c.0[lane]))
     }
@@ -39,12 +44,7 @@ impl Vector for Plain {
 /// # Safety
 ///
 /// That of [`super::train`].
-pub(super) unsafe fn train(
-    centre: &mut Centre,
-    block: &mut [f32],
-    run: Run<'_>,
-    step: Step,
-) -> f32 {
+pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
     // SAFETY: promised by the caller; plain Rust runs everywhere.
-    unsafe { super::train::<Plain>(centre, block, run, step) }
+    unsafe { super::train::<Plain>(place, pairs, step) }
 }

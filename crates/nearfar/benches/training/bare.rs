@@ -1,0 +1,232 @@
+//! What the trainer is measured against: bare arithmetic, racing threads, and the machine.
+
+#![allow(unsafe_code, reason = "kernels, and threads that race on purpose")]
+
+use std::time::Instant;
+
+use nearfar::graph::Node;
+use nearfar::negative::NegativeSampler;
+use nearfar::positive::PositiveSource;
+use nearfar::rng::{Purpose, Rng};
+use nearfar::train::pairs::Sampling;
+use rayon::prelude::*;
+
+use crate::{DIM, STEP};
+
+const LANES: usize = 16;
+
+/// Runs a function with the widest vectors of this machine.
+macro_rules! on_this_machine {
+    ($function:ident ( $($argument:expr),* )) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                #[allow(unused_unsafe)]
+                // SAFETY: just detected.
+                unsafe { wide::$function($($argument),*) }
+            } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                #[allow(unused_unsafe)]
+                // SAFETY: just detected.
+                unsafe { narrow::$function($($argument),*) }
+            } else {
+                $function($($argument),*)
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        { $function($($argument),*) }
+    }};
+}
+
+/// What the machine can do on two threads.
+pub struct Ceilings {
+    /// Bytes a second, half read and half written, in order, far beyond the caches.
+    pub memory: f64,
+    /// Multiplications and additions a second, in registers.
+    pub arithmetic: f64,
+}
+
+/// Measures the ceilings.
+pub fn ceilings() -> Ceilings {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
+    pool.install(|| {
+        let mut array = vec![1.0_f32; 1 << 28];
+        let mut memory = 0.0_f64;
+        let mut arithmetic = 0.0_f64;
+        for _ in 0..3 {
+            let start = Instant::now();
+            array.par_chunks_mut(1 << 20).for_each(|part| {
+                part.iter_mut().for_each(|value| *value *= 1.000_001);
+            });
+            memory = memory.max(array.len() as f64 * 8.0 / start.elapsed().as_secs_f64());
+            const ROUNDS: usize = 1_000_000;
+            let start = Instant::now();
+            let sums: Vec<f32> =
+                (0..2).into_par_iter().map(|_| on_this_machine!(multiply(ROUNDS))).collect();
+            std::hint::black_box(sums);
+            let operations = 2.0 * ROUNDS as f64 * (CHAINS * LANES * 2) as f64;
+            arithmetic = arithmetic.max(operations / start.elapsed().as_secs_f64());
+        }
+        Ceilings { memory, arithmetic }
+    })
+}
+
+/// Small numbers that differ.
+pub fn fill(table: &mut [f32]) {
+    table.par_iter_mut().enumerate().for_each(|(at, value)| {
+        *value = ((at.wrapping_mul(2_654_435_761) >> 7 & 1023) as f32 - 512.0) * 1e-4;
+    });
+}
+
+/// Trains as many pairs as an epoch has, each centre with random rows, every thread in its own
+/// share of the table. Rows are drawn beforehand. Returns how many pairs there were, after
+/// handing out only the time of training.
+pub fn train(table: &mut [f32], n: usize, sampling: Sampling) -> u64 {
+    let threads = rayon::current_num_threads();
+    let rows = n / threads;
+    let count = sampling.walks * (sampling.context - 1 + sampling.negatives);
+    table.par_chunks_exact_mut(rows * DIM).for_each(|table| {
+        let mut rng = Rng::new(0, Purpose::Negative, 0, 0);
+        let mut others = vec![0; count];
+        let address = table.as_mut_ptr();
+        for centre in 0..rows {
+            others.iter_mut().for_each(|other| *other = rng.below(rows) as Node);
+            // SAFETY: all rows are in this thread's part of the table.
+            unsafe { on_this_machine!(pairs(address, centre, &others, count / 4)) };
+        }
+    });
+    (rows * threads * count) as u64
+}
+
+/// A table that threads write to as they like.
+#[derive(Clone, Copy)]
+struct Shared(*mut f32);
+// SAFETY: none. Threads that meet lose updates; this is what the measured rivals do, and it is
+// only done here.
+unsafe impl Send for Shared {}
+unsafe impl Sync for Shared {}
+
+/// The trainer without blocks: every node samples its pairs and trains them at once, on a table
+/// that all threads share without locks. Returns how many pairs there were.
+pub fn racing(
+    table: &mut [f32],
+    positives: &dyn PositiveSource,
+    negatives: &dyn NegativeSampler,
+    sampling: Sampling,
+    epoch: u64,
+) -> u64 {
+    let n = table.len() / DIM;
+    let shared = Shared(table.as_mut_ptr());
+    (0..n)
+        .into_par_iter()
+        .with_min_len(256)
+        .map_init(
+            || {
+                (
+                    Vec::new(),
+                    vec![0; sampling.context],
+                    vec![0; sampling.walks * sampling.negatives],
+                )
+            },
+            |(others, walk, far), centre| {
+                let shared = shared;
+                others.clear();
+                let mut rng = Rng::new(sampling.seed, Purpose::Walk, epoch, centre as u64);
+                for _ in 0..sampling.walks {
+                    let length = positives.walk(centre as Node, &mut rng, walk);
+                    others.extend(walk[1..length].iter().filter(|&&node| node != centre as Node));
+                }
+                let near = others.len();
+                let mut rng = Rng::new(sampling.seed, Purpose::Negative, epoch, centre as u64);
+                negatives.fill(centre as Node, &mut rng, far);
+                others.extend_from_slice(far);
+                // SAFETY: all rows are in the table; that threads race is the point.
+                unsafe { on_this_machine!(pairs(shared.0, centre, others, near)) };
+                others.len() as u64
+            },
+        )
+        .sum()
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! for_machine {
+    ($name:ident, $features:literal) => {
+        mod $name {
+            use nearfar::graph::Node;
+
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn pairs(
+                table: *mut f32,
+                centre: usize,
+                others: &[Node],
+                near: usize,
+            ) {
+                unsafe { super::pairs(table, centre, others, near) }
+            }
+
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn multiply(rounds: usize) -> f32 {
+                super::multiply(rounds)
+            }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+for_machine!(wide, "avx512f");
+#[cfg(target_arch = "x86_64")]
+for_machine!(narrow, "avx2,fma");
+
+/// One centre against other rows: products, a cheap sigmoid, updates; nothing else.
+///
+/// # Safety
+///
+/// All rows are in the table.
+#[inline(always)]
+unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
+    let row = |at: usize| unsafe { &mut *table.add(at * DIM).cast::<[f32; DIM]>() };
+    let old = *row(centre);
+    let mut sum = [0.0_f32; DIM];
+    for (at, &other) in others.iter().enumerate() {
+        let other = row(other as usize);
+        let mut parts = [[0.0_f32; LANES]; 4];
+        for chunk in 0..DIM / LANES {
+            for lane in 0..LANES {
+                let at = chunk * LANES + lane;
+                let part = &mut parts[chunk % 4][lane];
+                *part = old[at].mul_add(other[at], *part);
+            }
+        }
+        let mut lanes = [0.0_f32; LANES];
+        for lane in 0..LANES {
+            lanes[lane] = (parts[0][lane] + parts[1][lane]) + (parts[2][lane] + parts[3][lane]);
+        }
+        for width in [8, 4, 2, 1] {
+            for lane in 0..width {
+                lanes[lane] += lanes[lane + width];
+            }
+        }
+        let dot = lanes[0];
+        let sigmoid = 0.5 + 0.5 * dot / (1.0 + dot.abs());
+        let g = if at < near { STEP.near * (1.0 - sigmoid) } else { -STEP.far * sigmoid };
+        for at in 0..DIM {
+            sum[at] = g.mul_add(other[at], sum[at]);
+            other[at] = g.mul_add(old[at], other[at]);
+        }
+    }
+    let centre = row(centre);
+    for at in 0..DIM {
+        centre[at] = old[at] + sum[at];
+    }
+}
+
+/// Chains of multiplications that do not wait for each other.
+const CHAINS: usize = 12;
+
+#[inline(always)]
+fn multiply(rounds: usize) -> f32 {
+    let (a, b) = (std::hint::black_box(0.999_f32), std::hint::black_box(1e-3_f32));
+    let mut chains = [[1.0_f32; LANES]; CHAINS];
+    for _ in 0..rounds {
+        chains = chains.map(|chain| chain.map(|value| value.mul_add(a, b)));
+    }
+    chains.iter().flatten().sum()
+}

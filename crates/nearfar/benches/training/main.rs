@@ -1,0 +1,147 @@
+//! The stream trainer's speed, beside what the machine could do.
+//!
+//! For graphs of several sizes, samplers and numbers of threads: pairs per second with sampling
+//! and without, and in the same run three rivals on a table of the same size:
+//!
+//! - *bare*: only the arithmetic of the same number of pairs, at random rows, every thread in a
+//!   table of its own share ([`bare`]);
+//! - *racing*: the same sampling, trained at once by threads that share one table without locks,
+//!   the usual way ([`racing`]);
+//! - the *ceilings* of memory and arithmetic ([`ceilings`]).
+//!
+//! Run with `cargo bench -p nearfar --bench training [-- LARGEST]`; LARGEST leaves out larger
+//! graphs. Figures are medians of five runs in turn, with the smallest and the largest.
+
+#![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
+
+mod bare;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use nearfar::graph::{EdgeList, Graph, Names};
+use nearfar::negative::{Amount, Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
+use nearfar::positive::{PositiveSource, Walk};
+use nearfar::rng::{Purpose, Rng};
+use nearfar::train::blocks::Blocks;
+use nearfar::train::kernel::{Kernel, Step};
+use nearfar::train::pairs::{Pairs, Sampling, Sources};
+use nearfar::train::stream::{self, Tables};
+
+const DIM: usize = 128;
+const RUNS: usize = 21;
+const STEP: Step = Step { near: 0.01, far: 0.01, shrink: 0.999 };
+
+fn main() {
+    let largest = std::env::args().filter_map(|word| word.parse().ok()).next();
+    let ceilings = bare::ceilings();
+    println!(
+        "two threads: {:.1} GB/s of memory read and written, {:.0} GFlop/s; kernel {}",
+        ceilings.memory / 1e9,
+        ceilings.arithmetic / 1e9,
+        Kernel::detect().name()
+    );
+    for nodes in [2_500, 20_000, 1_000_000] {
+        if largest.is_none_or(|largest: usize| nodes <= largest) {
+            let graph = Arc::new(power_law(nodes, 5 * nodes / 2));
+            for negatives in [Negatives::Uniform] {
+                if negatives != Negatives::Distance || nodes <= 20_000 {
+                    compare(&graph, negatives);
+                }
+            }
+        }
+    }
+}
+
+/// Times of one epoch, measured in turn.
+fn compare(graph: &Arc<Graph>, negatives: Negatives) {
+    let landmarks = Some(Amount::Count((graph.nodes() / 10).min(1000)));
+    let config = NegativeConfig { negatives, landmarks, ..Default::default() };
+    let plan = NegativePlan::new(graph, &config, &Budget::default()).expect("a fitting plan");
+    let sampler = plan.build(graph).expect("a sampler");
+    let walk = Walk::new(graph);
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let mut rates: [Vec<f64>; 4] = Default::default();
+        pool.install(|| {
+            for run in 0..RUNS {
+                let measured = epoch(graph, &walk, &*sampler, run as u64);
+                rates.iter_mut().zip(measured).for_each(|(rates, rate)| rates.push(rate));
+            }
+        });
+        let [all, buckets, bare, racing] = rates.map(|rates| Spread::of(rates));
+        println!(
+            "{:>8} nodes  {negatives:<14?}  {threads} threads  M pairs/s: {all} with sampling, \
+             {buckets} without; bare {bare} ({:.0} %), racing {racing} ({:.2} times)",
+            graph.nodes(),
+            100.0 * all.median / bare.median,
+            all.median / racing.median,
+        );
+    }
+}
+
+/// Million pairs per second of one epoch: ours with sampling, ours without, bare, racing.
+fn epoch(
+    graph: &Graph,
+    positives: &dyn PositiveSource,
+    negatives: &dyn NegativeSampler,
+    epoch: u64,
+) -> [f64; 4] {
+    let n = graph.nodes();
+    let sampling = Sampling { walks: 5, length: 5, context: 5, negatives: 10, seed: 0 };
+    let rate = |pairs: u64, start: Instant| pairs as f64 / start.elapsed().as_secs_f64() / 1e6;
+    let mut tables =
+        Tables { centres: Blocks::new(n, Blocks::rows_for(n, DIM), DIM), others: None };
+    bare::fill(tables.centres.values_mut());
+    let go_on = |_| Ok(ControlFlow::Continue(()));
+    let start = Instant::now();
+    let sources = Sources { positives, negatives, nodes: n, rows: tables.centres.rows };
+    let pairs = Pairs::sample(sources, sampling, epoch, go_on).expect("no listener");
+    let pairs = pairs.continue_value().expect("no listener");
+    let sampled = Instant::now();
+    stream::train(Kernel::detect(), &mut tables, &pairs, |_| STEP, go_on).expect("no listener");
+    let ours = [rate(pairs.count, start), rate(pairs.count, sampled)];
+    drop(pairs);
+    let table = tables.centres.values_mut();
+    bare::fill(table);
+    let start = Instant::now();
+    let trained = bare::train(table, n, sampling);
+    let bare = rate(trained, start);
+    bare::fill(table);
+    let start = Instant::now();
+    let trained = bare::racing(table, positives, negatives, sampling, epoch);
+    [ours[0], ours[1], bare, rate(trained, start)]
+}
+
+/// A median with the smallest and the largest.
+struct Spread {
+    median: f64,
+    range: (f64, f64),
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self { median: values[values.len() / 2], range: (values[0], values[values.len() - 1]) }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1} ({:.1}–{:.1})", self.median, self.range.0, self.range.1)
+    }
+}
+
+/// A connected graph, the degrees of which follow a power law.
+fn power_law(nodes: usize, edges: usize) -> Graph {
+    let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
+    let mut pairs = Vec::with_capacity(edges);
+    for edge in 0..edges {
+        let a = edge % nodes;
+        let b = ((rng.unit().powi(2) * nodes as f64) as usize).min(nodes - 1);
+        pairs.push((a as u32, if a == b { (a + 1) % nodes } else { b } as u32));
+    }
+    let names = Names::Range { start: 0, len: nodes };
+    EdgeList { pairs, weights: None, names }.build().expect("a graph").0
+}

@@ -1,0 +1,134 @@
+//! A run that can be broken off and taken up again, to the same bytes as an unbroken one.
+//!
+//! All randomness is named by epoch and node, so what goes on from the end of an epoch depends on
+//! nothing but the tables, the pull and the number of the epoch. They are kept in a safetensors
+//! file: `centres` and, in models of second order, `others`, both F32 [nodes, padded dimensions];
+//! the rest is text in its header.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use safetensors::{Dtype, SafeTensors};
+
+use super::pull::Pull;
+use super::stream::Tables;
+use crate::embedding::write_floats;
+use crate::error::{Error, Result};
+use crate::file::{read_all, write_whole};
+
+/// The state of a run at the end of an epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct State<'a> {
+    /// Epochs that are done.
+    pub epoch: usize,
+    pub(super) dim: usize,
+    pub(super) tables: &'a Tables,
+    pub(super) pull: &'a Pull,
+}
+
+/// A state that was saved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Epochs that are done.
+    pub epoch: usize,
+    /// What the run was made with, in the words of whoever saved it.
+    pub settings: String,
+    pub(super) strength: f64,
+    pub(super) rank: Option<f64>,
+    centres: Vec<f32>,
+    others: Option<Vec<f32>>,
+}
+
+impl State<'_> {
+    /// The vectors, row by row.
+    pub fn vectors(&self) -> Vec<f32> {
+        self.tables.centres.iter().flat_map(|row| &row[..self.dim]).copied().collect()
+    }
+
+    /// Saves the state, whole or not at all. `settings` comes back from [`Checkpoint::load`].
+    pub fn save(&self, path: &Path, settings: &str) -> Result<()> {
+        let tables =
+            [("centres", Some(&self.tables.centres)), ("others", self.tables.others.as_ref())];
+        let tables = tables.into_iter().filter_map(|(name, table)| Some((name, table?)));
+        let mut header = serde_json::json!({"__metadata__": {
+            "settings": settings,
+            "epoch": self.epoch.to_string(),
+            "l2": self.pull.strength.to_string(),
+            "rank": self.pull.last.map_or(String::new(), |rank| rank.to_string()),
+        }});
+        let mut end = 0;
+        for (name, table) in tables.clone() {
+            let (start, size) = (end, size_of_val(table.values()));
+            end += size;
+            header[name] = serde_json::json!({
+                "dtype": "F32",
+                "shape": [table.values().len() / table.dim, table.dim],
+                "data_offsets": [start, end],
+            });
+        }
+        let mut header = header.to_string();
+        while !header.len().is_multiple_of(8) {
+            header.push(' ');
+        }
+        write_whole(path, |out| {
+            out.write_all(&(header.len() as u64).to_le_bytes())?;
+            out.write_all(header.as_bytes())?;
+            tables.clone().try_for_each(|(_, table)| write_floats(out, table.values()))
+        })
+    }
+}
+
+impl Checkpoint {
+    /// Reads what [`State::save`] wrote.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = read_all(path)?;
+        Self::parse(&bytes).ok_or_else(|| {
+            Error::file(
+                path,
+                "this is no checkpoint, or a damaged one; start again without --resume",
+            )
+        })
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (_, header) = SafeTensors::read_metadata(bytes).ok()?;
+        let about: &HashMap<String, String> = header.metadata().as_ref()?;
+        let tensors = SafeTensors::deserialize(bytes).ok()?;
+        let numbers = |name: &str| -> Option<Vec<f32>> {
+            let tensor = tensors.tensor(name).ok().filter(|tensor| tensor.dtype() == Dtype::F32)?;
+            let (numbers, _) = tensor.data().as_chunks::<4>();
+            Some(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+        };
+        let rank = about.get("rank")?;
+        Some(Self {
+            epoch: about.get("epoch")?.parse().ok()?,
+            settings: about.get("settings")?.clone(),
+            strength: about.get("l2")?.parse().ok()?,
+            rank: if rank.is_empty() { None } else { Some(rank.parse().ok()?) },
+            centres: numbers("centres")?,
+            others: numbers("others"),
+        })
+    }
+
+    /// Puts the saved tables in the place of new ones.
+    pub(super) fn restore(&self, tables: &mut Tables) -> Result<()> {
+        let differs = || {
+            let message = "the checkpoint is of another graph or of other settings";
+            Error::Option(format!("{message}; start again without --resume"))
+        };
+        let copy = |from: &[f32], to: &mut [f32]| {
+            if from.len() != to.len() {
+                return Err(differs());
+            }
+            to.copy_from_slice(from);
+            Ok(())
+        };
+        copy(&self.centres, tables.centres.values_mut())?;
+        match (&self.others, &mut tables.others) {
+            (Some(from), Some(to)) => copy(from, to.values_mut()),
+            (None, None) => Ok(()),
+            _ => Err(differs()),
+        }
+    }
+}
