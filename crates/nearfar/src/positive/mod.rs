@@ -1,8 +1,10 @@
 //! Stage 3, who is near: walks whose nodes are pulled together.
 
+mod meeting;
 mod node2vec;
 mod walk;
 
+pub use meeting::{MeetingRow, Meetings};
 pub use node2vec::Node2Vec;
 pub use walk::Walk;
 
