@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod embed;
+mod measure;
 mod neighbors;
 mod outliers;
 mod sample;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Synth(synth::Args),
     /// Add outliers to a labelled graph: nodes that carry the label of a class far away
     Outliers(outliers::Args),
+    /// Measure how the similarity of vectors goes with the distance of their nodes
+    Measure(measure::Args),
     /// Find the nodes whose vectors are most like that of one node
     Neighbors(neighbors::Args),
 }
@@ -36,6 +39,7 @@ impl Command {
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),
             Self::Outliers(args) => outliers::run(&args, quiet),
+            Self::Measure(args) => measure::run(&args, quiet),
             Self::Neighbors(args) => neighbors::run(&args),
         }
     }
