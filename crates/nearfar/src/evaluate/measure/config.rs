@@ -83,7 +83,7 @@ impl MeasureConfig {
     /// From how many walks α is found; `None` if it is computed, as it is while that takes about
     /// a minute.
     pub(super) fn walks(&self, graph: &Graph, sources: usize) -> Option<usize> {
-        const STEPS: f64 = 1e11;
+        const STEPS: f64 = 4e10;
         const WALKS: usize = 1000;
         let steps = sources as f64 * graph.arcs() as f64 * (self.context - 1) as f64;
         self.walks.or((steps > STEPS).then_some(WALKS))

@@ -39,8 +39,8 @@ pub struct Measures {
     pub cohesion: f64,
     /// Σ_d β_d Σ log σ(−z_i·z_j) with the β of distance-aware negatives.
     pub separation: f64,
-    /// How much heavier the farthest negatives of a node weigh than its neighbours: d_max^γ.
-    /// Nothing if there is no edge.
+    /// How much heavier the farthest negatives of a node weigh than its neighbours: d_max^γ, where
+    /// d_max is the largest distance that was met. Nothing if there is no edge.
     pub separation_power: Option<f64>,
     /// β_dmax / β_1 of the means above. It is lower, because nodes that have others far away have
     /// more of them, and D(i) is large.
