@@ -2,6 +2,7 @@
 
 mod embed;
 mod listener;
+mod measure;
 mod neighbors;
 mod outliers;
 mod sample;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Synth(synth::Args),
     /// Add outliers to a labelled graph: nodes that carry the label of a class far away
     Outliers(outliers::Args),
+    /// Measure how the similarity of vectors goes with the distance of their nodes
+    Measure(measure::Args),
     /// Find the nodes whose vectors are most like that of one node
     Neighbors(neighbors::Args),
 }
@@ -39,6 +42,7 @@ impl Command {
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),
             Self::Outliers(args) => outliers::run(&args, quiet),
+            Self::Measure(args) => measure::run(&args, quiet),
             Self::Neighbors(args) => neighbors::run(&args),
         }
     }

@@ -5,6 +5,7 @@ mod chi_square;
 mod commands;
 mod datasets;
 mod embed;
+mod measure;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;
 mod neighbors;

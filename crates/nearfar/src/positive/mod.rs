@@ -1,10 +1,12 @@
 //! Stage 3, who is near: walks whose nodes are pulled together.
 
 mod edge;
+mod meeting;
 mod node2vec;
 mod walk;
 
 pub use edge::Edges;
+pub use meeting::{MeetingRow, Meetings};
 pub use node2vec::Node2Vec;
 pub use walk::Walk;
 

@@ -6,6 +6,7 @@ mod chi_square;
 mod distances;
 mod formats;
 mod graphs;
+mod measures;
 mod naive;
 mod negatives;
 mod neighbours;

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use nearfar::graph::{EdgeList, Graph, Names, Node, ReadOptions, read};
-use nearfar::positive::{Edges, Node2Vec, PositiveSource, Walk};
+use nearfar::positive::{Edges, MeetingRow, Meetings, Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 
 use crate::chi_square::{chi_square, chi_square_bound};
-use crate::graphs;
+use crate::{graphs, naive};
 
 fn karate() -> Arc<Graph> {
     Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph)
 }
 
-fn weighted() -> Arc<Graph> {
+pub(crate) fn weighted() -> Arc<Graph> {
     let pairs = vec![(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 4), (1, 4)];
     let weights = Some(vec![1.0, 5.0, 0.5, 2.0, 3.0, 0.1, 4.0]);
     let names = Names::Range { start: 0, len: 6 };
@@ -150,5 +150,80 @@ fn edges_are_drawn_by_weight() {
         let law: Vec<f64> = law.iter().map(|weight| weight / total).collect();
         let (chi2, freedom) = chi_square(&counts, &law);
         assert!(chi2 <= chi_square_bound(freedom), "{chi2:.1} with {freedom} degrees of freedom");
+    }
+}
+
+/// π by the formula: the mean of C − 1 powers of the matrix of steps, returns left out.
+pub(crate) fn meetings(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
+    let n = graph.nodes();
+    let steps: Vec<Vec<f64>> =
+        (0..n as Node).map(|node| weights_of_steps(graph, None, node, 1.0, 1.0)).collect();
+    let mut power: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    let mut pi = vec![vec![0.0; n]; n];
+    for _ in 1..context {
+        let times_step = |row: &Vec<f64>| -> Vec<f64> {
+            // A walk ends at a node without neighbours.
+            let from = |&k: &usize| row[k] > 0.0 && graph.degree(k as Node) > 0;
+            let at: Vec<usize> = (0..n).filter(from).collect();
+            (0..n).map(|j| at.iter().map(|&k| row[k] * steps[k][j]).sum()).collect()
+        };
+        power = power.iter().map(times_step).collect();
+        for i in 0..n {
+            for j in (0..n).filter(|&j| j != i) {
+                pi[i][j] += power[i][j] / (context - 1) as f64;
+            }
+        }
+    }
+    pi
+}
+
+#[test]
+fn meetings_are_powers_of_the_matrix_of_steps() {
+    let graphs = [(*karate()).clone(), (*weighted()).clone(), graphs::islands(), graphs::path(9)];
+    let mut row = MeetingRow::default();
+    for graph in graphs {
+        for context in [2, 3, 5, 12] {
+            let law = meetings(&graph, context);
+            let meetings = Meetings::new(&graph, context);
+            for (start, law) in law.iter().enumerate() {
+                meetings.fill(start as Node, &mut row);
+                let mut found = vec![0.0; graph.nodes()];
+                row.iter().for_each(|(node, p)| found[node as usize] = p);
+                for (found, exact) in found.iter().zip(law) {
+                    assert!((found - exact).abs() < 1e-12, "{found} instead of {exact}");
+                }
+                let hops = naive::hops(&graph, start);
+                for (d, found) in (1..).zip(row.by_distance()) {
+                    let at = |&node: &usize| hops[node] == Some(d);
+                    let exact: f64 = (0..graph.nodes()).filter(at).map(|node| law[node]).sum();
+                    assert!((found - exact).abs() < 1e-12, "{found} at {d} instead of {exact}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn walks_meet_whom_the_law_says() {
+    let graph = weighted();
+    let (walk, meetings) = (Walk::new(&graph), Meetings::new(&graph, 6));
+    let mut row = MeetingRow::default();
+    for start in 0..5 {
+        meetings.fill(start, &mut row);
+        let mut law = vec![0.0; graph.nodes()];
+        row.iter().for_each(|(node, p)| law[node as usize] = p);
+        // A walk's nodes depend on each other; one of each walk does not.
+        let mut counts = vec![0_u32; graph.nodes()];
+        let mut rng = Rng::new(1, Purpose::Walk, 0, u64::from(start));
+        let mut nodes = [0; 6];
+        for _ in 0..40_000 {
+            assert_eq!(walk.walk(start, &mut rng, &mut nodes), 6);
+            counts[nodes[1 + rng.below(5)] as usize] += 1;
+        }
+        law[start as usize] = 1.0 - law.iter().sum::<f64>();
+        let (chi2, freedom) = chi_square(&counts, &law);
+        let bound = chi_square_bound(freedom);
+        assert!(chi2 <= bound, "from {start}: {chi2:.1} over {bound:.1}");
     }
 }

@@ -17,7 +17,7 @@ fn builtin(name: &str) -> Arc<Graph> {
     Arc::new(read(name, &ReadOptions::default()).unwrap().graph)
 }
 
-fn sampler(graph: &Arc<Graph>, negatives: Negatives) -> Box<dyn NegativeSampler> {
+pub(crate) fn sampler(graph: &Arc<Graph>, negatives: Negatives) -> Box<dyn NegativeSampler> {
     let config = NegativeConfig { negatives, ..Default::default() };
     NegativePlan::new(graph, &config, &Budget::default()).unwrap().build(graph).unwrap()
 }

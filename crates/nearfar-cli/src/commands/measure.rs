@@ -1,0 +1,135 @@
+//! `nearfar measure`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use nearfar::embedding::Embedding;
+use nearfar::evaluate::measure::{Counted, MeasureConfig, Measures, measure};
+use nearfar::graph::ReadOptions;
+
+use crate::print::{self, grouped};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    #[arg(value_name = "EMB")]
+    embedding: PathBuf,
+    /// The graph that they were made from
+    graph: String,
+    #[command(flatten)]
+    read: ReadOptions,
+    #[command(flatten)]
+    measure: MeasureConfig,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
+    args.measure.validate()?;
+    let file = || args.embedding.display().to_string();
+    let embedding = Embedding::load(&args.embedding)?;
+    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let measures = measure(&embedding, &graph, &args.measure).with_context(file)?;
+    if args.json {
+        return print::json(&measures);
+    }
+    print::result(&table(&measures))
+}
+
+fn table(found: &Measures) -> String {
+    let config = &found.config;
+    let mut text = format!(
+        "{} vectors of {} numbers; {}\nC = {}, K = {}, γ = {}\n\n",
+        grouped(found.nodes as u64),
+        found.dim,
+        counted(found),
+        config.context,
+        config.k,
+        config.gamma
+    );
+    let interval = found.interval.as_ref();
+    let mut line = |label: &str, value: f64, interval: Option<f64>, note: &str| {
+        let sure = interval.map_or(String::new(), |half| format!(" ± {}", number(half)));
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {label:<24} {}{sure}{note}", number(value));
+    };
+    line("cohesion", found.cohesion, interval.map(|i| i.cohesion), "");
+    line("separation", found.separation, interval.map(|i| i.separation), "");
+    let uniform = &found.uniform;
+    let sure = interval.map(|i| i.separation_uniform);
+    line("  of uniform negatives", uniform.separation, sure, "");
+    if let (Some(power), Some(of_means)) = (found.separation_power, found.separation_power_of_means)
+    {
+        let note = format!("  ({} of mean β, 1 of uniform negatives)", number(of_means));
+        line("separation power", power, None, &note);
+    }
+    let spearman = found.spearman.unwrap_or(f64::NAN);
+    line("rank correlation", spearman, None, "  of distance and similarity (Spearman)");
+    let sure = interval.map(|i| i.mean_total_distance);
+    let holds = match found.corollary.iter().filter(|holds| **holds).count() {
+        0 => format!("  (D/d > n = {} at no distance)", found.nodes),
+        count => format!("  (D/d > n = {} up to d = {count})", found.nodes),
+    };
+    line("total distance D", found.mean_total_distance, sure, &holds);
+    text + &distances(found)
+}
+
+/// Which pairs were counted, and how α was found.
+fn counted(found: &Measures) -> String {
+    let pairs = match found.counted {
+        Counted::All => "all pairs".to_owned(),
+        Counted::Sampled => {
+            let sure = if found.interval.is_some() { ", ± at 95 %" } else { "" };
+            format!("estimated from {} sources{sure}", grouped(found.sources as u64))
+        }
+    };
+    match found.alpha_walks {
+        None => pairs,
+        Some(walks) => format!("{pairs}, α from {} walks each", grouped(walks as u64)),
+    }
+}
+
+/// A line for every distance.
+fn distances(found: &Measures) -> String {
+    let small = |value: f64| format!("{value:.2e}");
+    let share = |value: f64| format!("{value:.5}");
+    let uniform = small(found.uniform.beta);
+    let head = ["d", "pairs", "ξ", "deviation", "± of ξ", "α", "β distance", "β uniform"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for (at, d) in found.distance.iter().enumerate() {
+        let sure = found.interval.as_ref().map_or(f64::NAN, |interval| interval.xi[at]);
+        rows.push([
+            d.to_string(),
+            grouped(found.pairs[at]),
+            share(found.xi[at]),
+            share(found.xi_std[at]),
+            if sure.is_nan() { String::new() } else { share(sure) },
+            small(found.alpha[at]),
+            small(found.beta[at]),
+            uniform.clone(),
+        ]);
+    }
+    if let Some(far) = &found.far {
+        let (xi, std) = (share(far.xi), share(far.xi_std));
+        let (pairs, beta) = (grouped(far.pairs), small(far.beta));
+        rows.push(["far".to_owned(), pairs, xi, std, String::new(), small(0.0), beta, uniform]);
+    }
+    let mut text = String::from("\n");
+    for row in &rows {
+        let mut line = format!("  {:>5}  {:>15}  {:>8}  {:>9}", row[0], row[1], row[2], row[3]);
+        if found.interval.is_some() {
+            let _ = write!(line, "  {:>8}", row[4]);
+        }
+        let _ = writeln!(text, "{line}  {:>8}  {:>10}  {:>9}", row[5], row[6], row[7]);
+    }
+    text
+}
+
+/// Six digits.
+fn number(value: f64) -> String {
+    let digits = 5 - value.abs().max(1e-3).log10().floor() as i32;
+    format!("{value:.*}", digits.clamp(0, 6) as usize)
+}
