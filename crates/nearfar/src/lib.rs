@@ -17,4 +17,6 @@ pub mod embedding;
 
 pub mod train;
 
+pub mod evaluate;
+
 pub use error::{Error, Result};

@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::ReadOptions;
+use nearfar::graph::{Graph, ReadOptions};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
 use nearfar::train::{Event, Sink, TrainConfig, embed, memory};
 
@@ -28,21 +28,28 @@ pub(crate) struct Args {
     /// Format of the file, if its ending does not say it
     #[arg(long, value_enum)]
     format: Option<Format>,
+    #[command(flatten)]
+    read: ReadOptions,
+    #[command(flatten)]
+    options: Options,
+    /// File to write one JSON object for every epoch to
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+/// What is trained, and how: the options of every command that trains.
+#[derive(Clone, clap::Args)]
+pub(super) struct Options {
     /// What is trained: node2vec reads --p and --q, for deepwalk both are 1
     #[arg(long, value_enum, default_value = "deepwalk")]
     model: Model,
     #[command(flatten)]
-    read: ReadOptions,
-    #[command(flatten)]
     negatives: NegativeConfig,
     #[command(flatten)]
-    train: TrainConfig,
+    pub(super) train: TrainConfig,
     /// Memory that may be used, as 800MB or 8GB
     #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
     max_memory: u64,
-    /// File to write one JSON object for every epoch to
-    #[arg(long, value_name = "FILE")]
-    log: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -55,34 +62,12 @@ enum Model {
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
-    args.train.validate()?;
-    let plain = |value: f64| (value - 1.0).abs() < f64::EPSILON;
-    anyhow::ensure!(
-        args.model == Model::Node2vec || (plain(args.train.p) && plain(args.train.q)),
-        "--p and --q belong to node2vec; add --model node2vec"
-    );
+    args.options.validate()?;
     let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
     check_writable(&args.output, args.format, graph.names())?;
-    let needed = memory(&graph, &args.train);
-    let left = args.max_memory.checked_sub(needed).with_context(|| {
-        format!(
-            "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a smaller \
-             --dim, or allow more",
-            needed.div_ceil(1_000_000)
-        )
-    })?;
-    let budget = Budget { memory: left, ..Default::default() };
-    let plan = NegativePlan::new(&graph, &args.negatives, &budget)?;
-    if !quiet {
-        print::message(&plan.summary());
-        let total = (needed + plan.bytes).div_ceil(1_000_000);
-        print::message(&format!("memory: about {total} MB"));
-    }
-    let sampler = plan.build(&graph)?;
-    let mut listener = Listener::new(args, quiet)?;
-    let vectors = embed(&graph, &*sampler, &args.train, &mut listener)?;
-    listener.finish()?;
-    let embedding = Embedding::new(graph.names().clone(), args.train.dim, vectors)?;
+    catch_ctrl_c()?;
+    let vectors = args.options.vectors(&graph, args.log.as_deref(), quiet)?;
+    let embedding = Embedding::new(graph.names().clone(), args.options.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
     if !quiet {
         let (nodes, dim) = (embedding.nodes() as u64, embedding.dim());
@@ -91,6 +76,48 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         print::message(&format!("{output}: {nodes} vectors of {dim} numbers in {seconds:.2} s"));
     }
     Ok(())
+}
+
+impl Options {
+    /// Checks what can be checked without a graph.
+    pub(super) fn validate(&self) -> anyhow::Result<()> {
+        self.train.validate()?;
+        let plain = |value: f64| (value - 1.0).abs() < f64::EPSILON;
+        anyhow::ensure!(
+            self.model == Model::Node2vec || (plain(self.train.p) && plain(self.train.q)),
+            "--p and --q belong to node2vec; add --model node2vec"
+        );
+        Ok(())
+    }
+
+    /// Trains vectors; tells the plan and the progress, and stops on Ctrl-C if it is caught.
+    pub(super) fn vectors(
+        &self,
+        graph: &Arc<Graph>,
+        log: Option<&Path>,
+        quiet: bool,
+    ) -> anyhow::Result<Vec<f32>> {
+        let needed = memory(graph, &self.train);
+        let left = self.max_memory.checked_sub(needed).with_context(|| {
+            format!(
+                "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
+                 smaller --dim, or allow more",
+                needed.div_ceil(1_000_000)
+            )
+        })?;
+        let budget = Budget { memory: left, ..Default::default() };
+        let plan = NegativePlan::new(graph, &self.negatives, &budget)?;
+        if !quiet {
+            print::message(&plan.summary());
+            let total = (needed + plan.bytes).div_ceil(1_000_000);
+            print::message(&format!("memory: about {total} MB"));
+        }
+        let sampler = plan.build(graph)?;
+        let mut listener = Listener::new(self.train.epochs, log, quiet)?;
+        let vectors = embed(graph, &*sampler, &self.train, &mut listener)?;
+        listener.finish()?;
+        Ok(vectors)
+    }
 }
 
 /// Shows progress, writes the log, and notices Ctrl-C.
@@ -103,18 +130,22 @@ struct Listener {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// From now on Ctrl-C ends training after the epoch, and a second one at once.
+pub(super) fn catch_ctrl_c() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Relaxed) {
+            std::process::exit(130);
+        }
+    })?;
+    Ok(())
+}
+
 impl Listener {
-    fn new(args: &Args, quiet: bool) -> anyhow::Result<Self> {
-        // The second Ctrl-C does not wait for the end of an epoch.
-        ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Relaxed) {
-                std::process::exit(130);
-            }
-        })?;
+    fn new(epochs: usize, log: Option<&Path>, quiet: bool) -> anyhow::Result<Self> {
         let shown = !quiet && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(args.train.epochs as u64), target);
+        let bar = ProgressBar::with_draw_target(Some(epochs as u64), target);
         bar.set_style(ProgressStyle::with_template(
             "{bar:30} epoch {pos}/{len}  {msg}  {eta} left",
         )?);
@@ -122,7 +153,7 @@ impl Listener {
             let file = File::create(path).with_context(|| format!("--log {}", path.display()))?;
             Ok((path.to_owned(), BufWriter::new(file)))
         };
-        let log = args.log.as_deref().map(open).transpose()?;
+        let log = log.map(open).transpose()?;
         Ok(Self { start: Instant::now(), pairs: 0, bar, log })
     }
 

@@ -1,6 +1,8 @@
 //! One file for each command.
 
 mod embed;
+mod evaluate;
+mod links;
 mod neighbors;
 mod outliers;
 mod sample;
@@ -16,6 +18,10 @@ use crate::print;
 pub(crate) enum Command {
     /// Make a vector for every node of a graph
     Embed(embed::Args),
+    /// Score vectors by how well a linear classifier learns the labels of nodes from them
+    Evaluate(evaluate::Args),
+    /// Hold out edges, embed the rest, and score how well the vectors predict them
+    Links(links::Args),
     /// Describe a graph: sizes, components, and how far apart its nodes are
     Stats(stats::Args),
     /// Draw negatives of one node and count them
@@ -32,6 +38,8 @@ impl Command {
     pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
         match self {
             Self::Embed(args) => embed::run(&args, quiet),
+            Self::Evaluate(args) => evaluate::run(&args, quiet),
+            Self::Links(args) => links::run(&args, quiet),
             Self::Stats(args) => stats::run(&args, quiet),
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),

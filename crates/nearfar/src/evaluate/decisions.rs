@@ -1,0 +1,163 @@
+//! Scores of decisions: how well predicted classes agree with true ones.
+//!
+//! For one class, with TP nodes rightly and FP wrongly given to it and FN wrongly not,
+//!
+//!   precision = TP / (TP + FP),   recall = TP / (TP + FN),   F1 = 2 TP / (2 TP + FP + FN),
+//!
+//! the last being the harmonic mean of the first two; 0 where a denominator is. **F1-macro** is
+//! the mean of F1 over classes, so that small classes count as much as large ones; **F1-micro** is
+//! F1 of the counts summed over classes. With one class a node F1-micro is the accuracy.
+
+/// How often nodes of one class were given to another, for all pairs of classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confusion {
+    classes: usize,
+    /// By true class, then by predicted class.
+    counts: Vec<u64>,
+}
+
+/// What was decided about one class: nodes rightly given to it, wrongly, and wrongly not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// True and predicted.
+    pub right: u64,
+    /// Predicted, not true.
+    pub wrong: u64,
+    /// True, not predicted.
+    pub missed: u64,
+}
+
+impl Confusion {
+    /// No nodes yet.
+    pub fn new(classes: usize) -> Self {
+        Self { classes, counts: vec![0; classes * classes] }
+    }
+
+    /// Counts a node.
+    ///
+    /// # Panics
+    /// If one of the classes is none of 0 to classes − 1.
+    pub fn add(&mut self, truth: u32, predicted: u32) {
+        let (truth, predicted) = (truth as usize, predicted as usize);
+        assert!(truth < self.classes && predicted < self.classes);
+        self.counts[truth * self.classes + predicted] += 1;
+    }
+
+    /// Counts what another one counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, other) in self.counts.iter_mut().zip(&other.counts) {
+            *count += other;
+        }
+    }
+
+    /// For every true class, how many of its nodes were given to each.
+    pub fn rows(&self) -> impl Iterator<Item = &[u64]> {
+        self.counts.chunks(self.classes.max(1))
+    }
+
+    /// The share of nodes that were given to their class.
+    pub fn accuracy(&self) -> f64 {
+        let right: u64 = self.counts.iter().step_by(self.classes + 1).sum();
+        ratio(right, self.counts.iter().sum())
+    }
+
+    /// What was decided about every class.
+    pub fn outcomes(&self) -> Vec<Outcomes> {
+        let mut outcomes = vec![Outcomes::default(); self.classes];
+        for (truth, row) in self.rows().enumerate() {
+            for (predicted, &count) in row.iter().enumerate() {
+                if truth == predicted {
+                    outcomes[truth].right += count;
+                } else {
+                    outcomes[truth].missed += count;
+                    outcomes[predicted].wrong += count;
+                }
+            }
+        }
+        outcomes
+    }
+
+    /// The mean of F1 over the classes that some node has or was given, as in scikit-learn.
+    pub fn f1_macro(&self) -> f64 {
+        let mut outcomes = self.outcomes();
+        outcomes.retain(|class| *class != Outcomes::default());
+        f1_macro(&outcomes)
+    }
+}
+
+impl Outcomes {
+    /// The share of what was given to the class that belongs to it.
+    pub fn precision(&self) -> f64 {
+        ratio(self.right, self.right + self.wrong)
+    }
+
+    /// The share of what belongs to the class that was given to it.
+    pub fn recall(&self) -> f64 {
+        ratio(self.right, self.support())
+    }
+
+    /// The harmonic mean of precision and recall.
+    pub fn f1(&self) -> f64 {
+        ratio(2 * self.right, 2 * self.right + self.wrong + self.missed)
+    }
+
+    /// Nodes that belong to the class.
+    pub fn support(&self) -> u64 {
+        self.right + self.missed
+    }
+
+    /// Counts what another one counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.missed += other.missed;
+    }
+}
+
+/// The mean of F1 over classes.
+pub fn f1_macro(classes: &[Outcomes]) -> f64 {
+    classes.iter().map(Outcomes::f1).sum::<f64>() / classes.len().max(1) as f64
+}
+
+/// F1 of the counts of all classes together.
+pub fn f1_micro(classes: &[Outcomes]) -> f64 {
+    let mut all = Outcomes::default();
+    classes.iter().for_each(|class| all.merge(class));
+    all.f1()
+}
+
+/// What was decided about every label, where a node may have several.
+/// Each element holds the true labels of a node and the predicted ones, both increasing.
+pub fn label_outcomes<'a>(
+    labels: usize,
+    nodes: impl IntoIterator<Item = (&'a [u32], &'a [u32])>,
+) -> Vec<Outcomes> {
+    let mut outcomes = vec![Outcomes::default(); labels];
+    for (truth, predicted) in nodes {
+        for &label in truth {
+            let right = predicted.binary_search(&label).is_ok();
+            let outcome = &mut outcomes[label as usize];
+            if right { outcome.right += 1 } else { outcome.missed += 1 }
+        }
+        for &label in predicted {
+            if truth.binary_search(&label).is_err() {
+                outcomes[label as usize].wrong += 1;
+            }
+        }
+    }
+    outcomes
+}
+
+/// The yes-or-no decisions about all labels of all nodes in one long list, as the paper scores
+/// several labels: class 0 are the labels that a node has not, class 1 those that it has.
+pub fn ravel(outcomes: &[Outcomes], nodes: usize) -> Confusion {
+    let mut all = Outcomes::default();
+    outcomes.iter().for_each(|label| all.merge(label));
+    let decisions = (nodes * outcomes.len()) as u64;
+    let neither = decisions - all.right - all.wrong - all.missed;
+    Confusion { classes: 2, counts: vec![neither, all.wrong, all.missed, all.right] }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
