@@ -161,3 +161,82 @@ pub fn ravel(outcomes: &[Outcomes], nodes: usize) -> Confusion {
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// F1 by its definition as the harmonic mean, from yes-or-no lists.
+    fn naive_f1(truth: &[bool], predicted: &[bool]) -> f64 {
+        let both = truth.iter().zip(predicted).filter(|(t, p)| **t && **p).count() as f64;
+        let count = |list: &[bool]| list.iter().filter(|yes| **yes).count() as f64;
+        if both == 0.0 {
+            return 0.0;
+        }
+        let (precision, recall) = (both / count(predicted), both / count(truth));
+        2.0 * precision * recall / (precision + recall)
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    proptest! {
+        #[test]
+        fn one_class_a_node(nodes in prop::collection::vec((0_u32..5, 0_u32..5), 1..60)) {
+            let mut confusion = Confusion::new(6);
+            nodes.iter().for_each(|&(truth, predicted)| confusion.add(truth, predicted));
+            let right = nodes.iter().filter(|(truth, predicted)| truth == predicted).count();
+            prop_assert!(near(confusion.accuracy(), right as f64 / nodes.len() as f64));
+            prop_assert!(near(f1_micro(&confusion.outcomes()), confusion.accuracy()));
+            let is = |class: u32| -> (Vec<bool>, Vec<bool>) {
+                nodes.iter().map(|&(t, p)| (t == class, p == class)).unzip()
+            };
+            let seen = |class: &u32| nodes.iter().any(|(t, p)| t == class || p == class);
+            let classes: Vec<u32> = (0..6).filter(seen).collect();
+            let sum: f64 = classes.iter().map(|&c| is(c)).map(|(t, p)| naive_f1(&t, &p)).sum();
+            prop_assert!(near(confusion.f1_macro(), sum / classes.len() as f64));
+            for (class, outcomes) in (0..6).zip(confusion.outcomes()) {
+                let (truth, predicted) = is(class);
+                prop_assert!(near(outcomes.f1(), naive_f1(&truth, &predicted)));
+                prop_assert_eq!(outcomes.support(), truth.iter().filter(|t| **t).count() as u64);
+            }
+        }
+
+        #[test]
+        fn several_labels_a_node(
+            bits in prop::collection::vec((0_u8..16, 0_u8..16), 1..40),
+        ) {
+            let set = |bits: u8| -> Vec<u32> { (0..4).filter(|at| bits >> at & 1 == 1).collect() };
+            let nodes: Vec<(Vec<u32>, Vec<u32>)> =
+                bits.iter().map(|&(t, p)| (set(t), set(p))).collect();
+            let pairs = nodes.iter().map(|(t, p)| (t.as_slice(), p.as_slice()));
+            let outcomes = label_outcomes(4, pairs);
+            let column = |at: u32, flip: bool| -> (Vec<bool>, Vec<bool>) {
+                bits.iter().map(|&(t, p)| (t >> at & 1 == 1, p >> at & 1 == 1))
+                    .map(|(t, p)| (t != flip, p != flip)).unzip()
+            };
+            let all = |flip: bool| -> f64 {
+                let columns: Vec<_> = (0..4).map(|at| column(at, flip)).collect();
+                let truth: Vec<bool> = columns.iter().flat_map(|c| c.0.clone()).collect();
+                let predicted: Vec<bool> = columns.iter().flat_map(|c| c.1.clone()).collect();
+                naive_f1(&truth, &predicted)
+            };
+            let each = |at| { let (t, p) = column(at, false); naive_f1(&t, &p) };
+            prop_assert!(near(f1_macro(&outcomes), (0..4).map(each).sum::<f64>() / 4.0));
+            prop_assert!(near(f1_micro(&outcomes), all(false)));
+            let ravelled = ravel(&outcomes, nodes.len());
+            // A class that is neither true nor predicted anywhere is left out.
+            let yes = bits.iter().any(|&(t, p)| t | p != 0);
+            let no = bits.iter().any(|&(t, p)| t & p != 15);
+            let mean = match (yes, no) {
+                (true, true) => f64::midpoint(all(false), all(true)),
+                (true, false) => all(false),
+                _ => all(true),
+            };
+            prop_assert!(near(ravelled.f1_macro(), mean));
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod classify;
 pub mod decisions;
+mod examples;
 mod links;
 mod logistic;
 mod minimise;
