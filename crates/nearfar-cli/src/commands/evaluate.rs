@@ -34,6 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     args.classify.validate()?;
     let embedding = Embedding::load(&args.embedding)?;
+    embedding.check_finite().with_context(|| args.embedding.display().to_string())?;
     let labels = read_labels(&args.labels, &embedding)?;
     let splits = match (&args.splits, args.classify.train_ratio) {
         (Some(path), _) => Some(path.clone()),
@@ -47,8 +48,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         print::message(&format!("parts from {}", path.display()));
     }
     let splits = splits.map(|path| read_splits(&path, &embedding)).transpose()?;
-    let scores = classify(&embedding, &labels, splits.as_ref(), &args.classify)
-        .with_context(|| args.embedding.display().to_string())?;
+    let scores = classify(&embedding, &labels, splits.as_ref(), &args.classify)?;
     if args.json { print::json(&scores) } else { print::result(&table(args, &scores)) }
 }
 
@@ -76,7 +76,7 @@ fn table(args: &Args, scores: &Classification) -> String {
         scores.c,
         count(scores.train)
     );
-    let rows: &[(&str, fn(&Part) -> String)] = if scores.multi_label {
+    let rows: &[Row] = if scores.multi_label {
         &[
             ("F1-macro, ravelled", |part| macro_and_micro(part.ravelled.as_ref()).0),
             ("F1-micro, ravelled", |part| macro_and_micro(part.ravelled.as_ref()).1),
@@ -109,6 +109,9 @@ fn table(args: &Args, scores: &Classification) -> String {
     text
 }
 
+/// A score: what it is called, and how it reads for a part.
+type Row = (&'static str, fn(&Part) -> String);
+
 fn macro_and_micro(f1: Option<&F1>) -> (String, String) {
     f1.map_or_else(Default::default, |f1| (f1.f1_macro.to_string(), f1.f1_micro.to_string()))
 }
@@ -129,8 +132,9 @@ fn class_table(classes: &[ClassScores]) -> String {
 fn confusion_table(confusion: &ConfusionTable) -> String {
     let cells = confusion.counts.iter().flatten().map(|count| count.to_string().len());
     let names = confusion.labels.iter().map(|label| label.chars().count());
-    let width = cells.chain(names).max().unwrap_or(0).max(9);
-    let mut text = format!("\n  {:<width$}  given to\n  {:<width$}", "", "true class");
+    let corner = "true class";
+    let width = cells.chain(names).max().unwrap_or(0).max(corner.len());
+    let mut text = format!("\n  {:<width$}  given to\n  {corner:<width$}", "");
     for label in &confusion.labels {
         let _ = write!(text, "  {label:>width$}");
     }

@@ -122,7 +122,9 @@ pub fn f1_macro(classes: &[Outcomes]) -> f64 {
 /// F1 of the counts of all classes together.
 pub fn f1_micro(classes: &[Outcomes]) -> f64 {
     let mut all = Outcomes::default();
-    classes.iter().for_each(|class| all.merge(class));
+    for class in classes {
+        all.merge(class);
+    }
     all.f1()
 }
 
@@ -152,7 +154,9 @@ pub fn label_outcomes<'a>(
 /// several labels: class 0 are the labels that a node has not, class 1 those that it has.
 pub fn ravel(outcomes: &[Outcomes], nodes: usize) -> Confusion {
     let mut all = Outcomes::default();
-    outcomes.iter().for_each(|label| all.merge(label));
+    for label in outcomes {
+        all.merge(label);
+    }
     let decisions = (nodes * outcomes.len()) as u64;
     let neither = decisions - all.right - all.wrong - all.missed;
     Confusion { classes: 2, counts: vec![neither, all.wrong, all.missed, all.right] }
@@ -187,7 +191,9 @@ mod tests {
         #[test]
         fn one_class_a_node(nodes in prop::collection::vec((0_u32..5, 0_u32..5), 1..60)) {
             let mut confusion = Confusion::new(6);
-            nodes.iter().for_each(|&(truth, predicted)| confusion.add(truth, predicted));
+            for &(truth, predicted) in &nodes {
+                confusion.add(truth, predicted);
+            }
             let right = nodes.iter().filter(|(truth, predicted)| truth == predicted).count();
             prop_assert!(near(confusion.accuracy(), right as f64 / nodes.len() as f64));
             prop_assert!(near(f1_micro(&confusion.outcomes()), confusion.accuracy()));

@@ -139,7 +139,9 @@ impl Minimiser {
         }
         if let Some(newest) = self.pairs.front() {
             let scale = newest.product / dot(&newest.change, &newest.change);
-            direction.iter_mut().for_each(|part| *part *= scale);
+            for part in &mut direction {
+                *part *= scale;
+            }
         }
         for (pair, share) in self.pairs.iter().zip(shares).rev() {
             let other = dot(&pair.change, &direction) / pair.product;
@@ -166,14 +168,13 @@ impl Ray {
     fn longer(&mut self, slope: f64) {
         let last = self.short;
         self.short = (self.length, slope);
-        self.length = match self.long {
-            Some(long) => self.between(long),
-            None => {
-                let zero = meets_zero(last, self.short);
-                // Slopes that do not rise promise nothing near.
-                let zero = if zero > self.length { zero } else { f64::INFINITY };
-                zero.clamp(1.5 * self.length, 10.0 * self.length)
-            }
+        self.length = if let Some(long) = self.long {
+            self.between(long)
+        } else {
+            let zero = meets_zero(last, self.short);
+            // Slopes that do not rise promise nothing near.
+            let zero = if zero > self.length { zero } else { f64::INFINITY };
+            zero.clamp(1.5 * self.length, 10.0 * self.length)
         };
         self.tries += 1;
     }

@@ -8,7 +8,7 @@ use matrixmultiply::dgemm;
 pub(super) fn multiply(x: &[f64], w: &[f64], out: &mut [f64], inner: usize, columns: usize) {
     let rows = x.len() / inner.max(1);
     assert_eq!((x.len(), w.len(), out.len()), (rows * inner, inner * columns, rows * columns));
-    let (row_of_x, row_of_w) = (inner as isize, columns as isize);
+    let (row_of_x, row_of_w) = (inner.cast_signed(), columns.cast_signed());
     // SAFETY: the sizes were compared above, and with these steps from row to row and from
     // column to column every cell of the three matrices lies within its slice.
     unsafe {
@@ -21,7 +21,7 @@ pub(super) fn multiply(x: &[f64], w: &[f64], out: &mut [f64], inner: usize, colu
 pub(super) fn add_transposed(x: &[f64], r: &[f64], out: &mut [f64], inner: usize, columns: usize) {
     let rows = x.len() / inner.max(1);
     assert_eq!((x.len(), r.len(), out.len()), (rows * inner, rows * columns, inner * columns));
-    let (row_of_x, row_of_r) = (inner as isize, columns as isize);
+    let (row_of_x, row_of_r) = (inner.cast_signed(), columns.cast_signed());
     // SAFETY: as above; the transpose is read by going down the columns of `x`.
     unsafe {
         let (x, r, out) = (x.as_ptr(), r.as_ptr(), out.as_mut_ptr());

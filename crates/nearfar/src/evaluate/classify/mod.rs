@@ -203,7 +203,8 @@ pub fn classify(
         .collect();
     // The first failure counts, not the fastest.
     let runs = runs.into_iter().collect::<Result<Vec<Run>>>()?;
-    let val = || runs.iter().filter_map(|run| run.val.as_ref());
+    let test: Vec<&Scores> = runs.iter().map(|run| &run.test).collect();
+    let val: Vec<&Scores> = runs.iter().filter_map(|run| run.val.as_ref()).collect();
     Ok(Classification {
         nodes: embedding.nodes(),
         dim: embedding.dim(),
@@ -212,8 +213,8 @@ pub fn classify(
         protocol,
         c: config.c,
         train: parts[0].train.len(),
-        test: Part::of(runs.iter().map(|run| &run.test), parts[0].test.len()),
-        val: val().next().map(|_| Part::of(val(), parts[0].val.len())),
+        test: Part::of(&test, parts[0].test.len()),
+        val: (!val.is_empty()).then(|| Part::of(&val, parts[0].val.len())),
         per_class: config.per_class.then(|| per_class(labels, &runs)),
         confusion: if config.confusion { confusion(labels, &runs) } else { None },
     })
@@ -257,11 +258,12 @@ fn random(
 }
 
 impl Part {
-    fn of<'a>(runs: impl Iterator<Item = &'a Scores> + Clone, nodes: usize) -> Self {
-        let over = |score: fn(&Scores) -> f64| -> Summary { runs.clone().map(score).collect() };
-        let several = runs.clone().all(|run| run.top_k.is_some());
+    fn of(runs: &[&Scores], nodes: usize) -> Self {
+        let over =
+            |score: fn(&Scores) -> f64| -> Summary { runs.iter().map(|run| score(run)).collect() };
+        let several = runs.iter().all(|run| run.top_k.is_some());
         let top_k = |score: fn((f64, f64)) -> f64| -> Summary {
-            runs.clone().filter_map(|run| run.top_k).map(score).collect()
+            runs.iter().filter_map(|run| run.top_k).map(score).collect()
         };
         let (f1_macro, f1_micro) = (over(|run| run.f1_macro), over(|run| run.f1_micro));
         Self {
@@ -284,7 +286,9 @@ fn per_class(labels: &Labels, runs: &[Run]) -> Vec<ClassScores> {
             Tally::Classes(confusion) => &confusion.outcomes(),
             Tally::Labels(outcomes) => outcomes,
         };
-        all.iter_mut().zip(outcomes).for_each(|(all, one)| all.merge(one));
+        for (all, one) in all.iter_mut().zip(outcomes) {
+            all.merge(one);
+        }
     }
     let scored = labels.names.iter().zip(all).map(|(label, outcomes)| ClassScores {
         label: label.clone(),
@@ -302,7 +306,9 @@ fn confusion(labels: &Labels, runs: &[Run]) -> Option<ConfusionTable> {
         Tally::Labels(_) => None,
     });
     let mut all = tables.next()?;
-    tables.for_each(|table| all.merge(&table));
+    for table in tables {
+        all.merge(&table);
+    }
     let counts = all.rows().map(<[u64]>::to_vec).collect();
     Some(ConfusionTable { labels: labels.names.clone(), counts })
 }

@@ -41,30 +41,34 @@ impl Run {
         c: f64,
         multi_label: bool,
     ) -> Result<Self> {
-        let score: Box<dyn Fn(&[Node]) -> (Scores, Tally)> = if multi_label {
-            let of: Vec<&[u32]> = labels_of(labels, &parts.train).collect();
-            let model =
-                Logistic::labels(&examples(embedding, &parts.train), &of, labels.names.len(), c);
-            Box::new(move |rows| several_labels(embedding, labels, &model, rows))
+        let model = if multi_label {
+            Model::several_labels(embedding, labels, &parts.train, c)
         } else {
-            let model = OneClass::train(embedding, labels, &parts.train, c)?;
-            Box::new(move |rows| model.score(embedding, labels, rows))
+            Model::one_class(embedding, labels, &parts.train, c)?
         };
+        let score = |rows: &[Node]| model.score(embedding, labels, rows);
         let (test, tally) = score(&parts.test);
         let val = (!parts.val.is_empty()).then(|| score(&parts.val).0);
         Ok(Self { val, test, tally })
     }
 }
 
-/// A classifier where a node has one class.
-struct OneClass {
-    /// The classes among the examples, increasing.
-    classes: Vec<u32>,
-    model: Logistic,
+/// A trained classifier.
+enum Model {
+    /// Where a node has one class. The classes are those among the examples, increasing.
+    OneClass { classes: Vec<u32>, model: Logistic },
+    /// Where it may have several labels.
+    SeveralLabels(Logistic),
 }
 
-impl OneClass {
-    fn train(embedding: &Embedding, labels: &Labels, rows: &[Node], c: f64) -> Result<Self> {
+impl Model {
+    fn several_labels(embedding: &Embedding, labels: &Labels, rows: &[Node], c: f64) -> Self {
+        let of: Vec<&[u32]> = labels_of(labels, rows).collect();
+        let columns = labels.names.len();
+        Self::SeveralLabels(Logistic::labels(&examples(embedding, rows), &of, columns, c))
+    }
+
+    fn one_class(embedding: &Embedding, labels: &Labels, rows: &[Node], c: f64) -> Result<Self> {
         let of: Vec<u32> = labels_of(labels, rows).map(|of| of[0]).collect();
         let mut classes = of.clone();
         classes.sort_unstable();
@@ -91,36 +95,45 @@ impl OneClass {
             }
             count => Logistic::softmax(&examples, &columns, count, c),
         };
-        Ok(Self { classes, model })
+        Ok(Self::OneClass { classes, model })
     }
 
     fn score(&self, embedding: &Embedding, labels: &Labels, rows: &[Node]) -> (Scores, Tally) {
-        let scores = self.model.scores(&examples(embedding, rows));
-        let columns = scores.len() / rows.len().max(1);
-        let mut confusion = Confusion::new(labels.names.len());
-        for (truth, scores) in labels_of(labels, rows).zip(scores.chunks(columns.max(1))) {
-            let best = match scores {
-                [score] => usize::from(*score > 0.0),
-                // The first one of equal ones.
-                scores => (1..columns)
-                    .fold(0, |best, at| if scores[at] > scores[best] { at } else { best }),
-            };
-            confusion.add(truth[0], self.classes[best]);
+        let examples = examples(embedding, rows);
+        match self {
+            Self::OneClass { classes, model } => {
+                score_classes(&model.scores(&examples), classes, labels, rows)
+            }
+            Self::SeveralLabels(model) => score_labels(&model.scores(&examples), labels, rows),
         }
-        let accuracy = confusion.accuracy();
-        let scores =
-            Scores { f1_macro: confusion.f1_macro(), f1_micro: accuracy, accuracy, top_k: None };
-        (scores, Tally::Classes(confusion))
     }
 }
 
-fn several_labels(
-    embedding: &Embedding,
+fn score_classes(
+    scores: &[f64],
+    classes: &[u32],
     labels: &Labels,
-    model: &Logistic,
     rows: &[Node],
 ) -> (Scores, Tally) {
-    let scores = model.scores(&examples(embedding, rows));
+    let columns = scores.len() / rows.len().max(1);
+    let mut confusion = Confusion::new(labels.names.len());
+    for (truth, scores) in labels_of(labels, rows).zip(scores.chunks(columns.max(1))) {
+        let best = match scores {
+            [score] => usize::from(*score > 0.0),
+            // The first one of equal ones.
+            scores => {
+                (1..columns).fold(0, |best, at| if scores[at] > scores[best] { at } else { best })
+            }
+        };
+        confusion.add(truth[0], classes[best]);
+    }
+    let accuracy = confusion.accuracy();
+    let scores =
+        Scores { f1_macro: confusion.f1_macro(), f1_micro: accuracy, accuracy, top_k: None };
+    (scores, Tally::Classes(confusion))
+}
+
+fn score_labels(scores: &[f64], labels: &Labels, rows: &[Node]) -> (Scores, Tally) {
     let columns = labels.names.len();
     let likely = |scores: &[f64]| -> Vec<u32> {
         (0..).zip(scores).filter(|(_, score)| **score > 0.0).map(|(label, _)| label).collect()

@@ -136,7 +136,7 @@ pub fn links<E: From<Error>>(
         (asked, held_out) = (held.asked, held.edges.len());
         runs.push(Run::new(&embedding, &held, config.c));
     }
-    let ranking = |of: fn(&Run) -> &Scores| Ranking::of(runs.iter().map(of));
+    let ranking = |of: fn(&Run) -> &Scores| Ranking::of(&runs.iter().map(of).collect::<Vec<_>>());
     Ok(LinkScores {
         nodes: graph.nodes(),
         edges: graph.edges(),
@@ -225,8 +225,9 @@ impl Scores {
 }
 
 impl Ranking {
-    fn of<'a>(runs: impl Iterator<Item = &'a Scores> + Clone) -> Self {
-        let over = |score: fn(&Scores) -> f64| -> Summary { runs.clone().map(score).collect() };
+    fn of(runs: &[&Scores]) -> Self {
+        let over =
+            |score: fn(&Scores) -> f64| -> Summary { runs.iter().map(|run| score(run)).collect() };
         Self {
             auc: over(|run| run.auc),
             average_precision: over(|run| run.average_precision),
