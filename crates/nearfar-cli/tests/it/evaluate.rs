@@ -78,11 +78,11 @@ fn a_table_for_people() {
       bee       0.5000  1.0000  0.6667        2
       cow       0.0000  0.0000  0.0000        2
 
-                 given to
-      true class        ant        bee        cow
-      ant                2          0          0
-      bee                0          2          0
-      cow                0          2          0
+                  given to
+      true class         ant         bee         cow
+      ant                  2           0           0
+      bee                  0           2           0
+      cow                  0           2           0
     ");
     let random = ["--train-ratio", "0.5", "--repeats", "4", "--stratified", "--seed", "3"];
     let random = [&["vectors.tsv", "--labels", "labels.tsv"][..], &random].concat();
@@ -200,20 +200,20 @@ fn wrong_input() {
     error: unknown.tsv:2: node 'n99' has no vector; remove the line, or embed a graph that has the node
     error: labels.tsv:3: node 'n2' has no vector; remove the line, or embed a graph that has the node
     error: nan.tsv: the vector of node 'n1' (row 1) has NaN in dimension 0; training went astray: lower the learning rate
-    error: vectors.tsv: class 'bee' has one member, node 'n1', which cannot be trained on and tested; remove its label, or give the parts by --splits
-    error: vectors.tsv: no node has a label; give a file that has some
+    error: class 'bee' has one member, node 'n1', which cannot be trained on and tested; remove its label, or give the parts by --splits
+    error: no node has a label; give a file that has some
     error: no-such.tsv: cannot read: no such file; check the name
-    error: vectors.tsv: no node is in the test part of the splits; add lines 'node<TAB>test', or leave --splits out for random parts
-    error: vectors.tsv: no node is in the train part of the splits; add lines 'node<TAB>train', or leave --splits out for random parts
-    error: vectors.tsv: the train part (2 nodes) has only class 'ant': there is nothing to tell apart; train on more nodes, or use --stratified
+    error: no node is in the test part of the splits; add lines 'node<TAB>test', or leave --splits out for random parts
+    error: no node is in the train part of the splits; add lines 'node<TAB>train', or leave --splits out for random parts
+    error: the train part (2 nodes) has only class 'ant': there is nothing to tell apart; train on more nodes, or use --stratified
     error: odd.tsv:1: 'training' where train, val or test should be
-    error: vectors.tsv: node 'n2' is in the splits and has no label; add its label, or take it out of the splits
-    error: vectors.tsv: train-ratio is 0.2, of 4 labelled nodes: the train part is empty; choose another share
+    error: node 'n2' is in the splits and has no label; add its label, or take it out of the splits
+    error: train-ratio is 0.2, of 4 labelled nodes: the train part is empty; choose another share
     error: train-ratio is 1; it takes a share between 0 and 1
     error: repeats is 0; it takes at least 1
     error: c is 0; it takes a number above 0
-    error: vectors.tsv: nodes have several labels: none is taken for another; ask for --per-class
-    error: vectors.tsv: nodes have several labels: no division gives each label its share; leave --stratified out
+    error: nodes have several labels: none is taken for another; ask for --per-class
+    error: nodes have several labels: no division gives each label its share; leave --stratified out
     ");
     let both =
         ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv", "--repeats", "3"];
