@@ -10,7 +10,7 @@ use nearfar::graph::{Graph, ReadOptions};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
 use nearfar::train::{Checkpoint, Start, TrainConfig, embed_from, memory};
 
-use super::listener::Listener;
+use super::listener::{Listener, Saving};
 use super::settings;
 use crate::print;
 
@@ -28,15 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     read: ReadOptions,
     #[command(flatten)]
-    negatives: NegativeConfig,
-    #[command(flatten)]
-    train: TrainConfig,
-    /// TOML file with settings, named as the options are; options given here go before it
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Memory that may be used, as 800MB or 8GB
-    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
-    max_memory: u64,
+    options: Options,
     /// Folder to keep the state of the run in, so that it can be resumed
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
@@ -48,40 +40,37 @@ pub(crate) struct Args {
     log: Option<PathBuf>,
 }
 
+/// What is trained, and how: the options of every command that trains.
+#[derive(Clone, clap::Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    pub(super) negatives: NegativeConfig,
+    #[command(flatten)]
+    pub(super) train: TrainConfig,
+    /// TOML file with settings, named as the options are; options given here go before it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Memory that may be used, as 800MB or 8GB
+    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
+    max_memory: u64,
+}
+
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
-    if let Some(file) = &args.config {
-        settings::merge(file, given, &mut args.negatives, &mut args.train)?;
-    }
-    args.train.validate()?;
+    args.options.complete(given)?;
     let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
     check_writable(&args.output, args.format, graph.names())?;
-    let checkpoint = args.checkpoint.as_deref().map(|folder| checkpoint(folder, args, &graph));
-    let (saving, resumed) = checkpoint.transpose()?.unzip();
-    let needed = memory(&graph, &args.train);
-    let left = args.max_memory.checked_sub(needed).with_context(|| {
-        format!(
-            "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a smaller \
-             --dim, or allow more",
-            needed.div_ceil(1_000_000)
-        )
-    })?;
-    let budget = Budget { memory: left, ..Default::default() };
-    let plan = NegativePlan::new(&graph, &args.negatives, &budget)?;
-    if !quiet {
-        print::message(&plan.summary());
-        let total = (needed + plan.bytes).div_ceil(1_000_000);
-        print::message(&format!("memory: about {total} MB"));
-    }
-    let sampler = plan.build(&graph)?;
-    let mut listener = Listener::new(&args.train, args.log.as_deref(), saving, quiet)?;
-    let start_at = Start { checkpoint: resumed.flatten(), ..Default::default() };
-    if let (Some(checkpoint), false) = (&start_at.checkpoint, quiet) {
+    let (saving, checkpoint) = match &args.checkpoint {
+        Some(folder) => checkpoint(folder, args, &graph)?,
+        None => (None, None),
+    };
+    if let (Some(checkpoint), false) = (&checkpoint, quiet) {
         print::message(&format!("going on after epoch {}", checkpoint.epoch));
     }
-    let vectors = embed_from(start_at, &graph, &*sampler, &args.train, &mut listener)?;
-    listener.finish()?;
-    let embedding = Embedding::new(graph.names().clone(), args.train.dim, vectors)?;
+    let start_at = Start { checkpoint, ..Default::default() };
+    let listener = Listener::new(args.options.train.epochs, args.log.as_deref(), saving, quiet)?;
+    let vectors = args.options.vectors(&graph, start_at, listener, quiet)?;
+    let embedding = Embedding::new(graph.names().clone(), args.options.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
     if !quiet {
         let (nodes, dim) = (embedding.nodes() as u64, embedding.dim());
@@ -92,29 +81,68 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     Ok(())
 }
 
+impl Options {
+    /// Takes what the --config file says, and checks what can be checked without a graph.
+    pub(super) fn complete(&mut self, given: &clap::ArgMatches) -> anyhow::Result<()> {
+        if let Some(file) = &self.config {
+            settings::merge(file, given, &mut self.negatives, &mut self.train)?;
+        }
+        Ok(self.train.validate()?)
+    }
+
+    /// Trains vectors and tells the plan.
+    pub(super) fn vectors(
+        &self,
+        graph: &Arc<Graph>,
+        start: Start,
+        mut listener: Listener,
+        quiet: bool,
+    ) -> anyhow::Result<Vec<f32>> {
+        let needed = memory(graph, &self.train);
+        let left = self.max_memory.checked_sub(needed).with_context(|| {
+            format!(
+                "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
+                 smaller --dim, or allow more",
+                needed.div_ceil(1_000_000)
+            )
+        })?;
+        let budget = Budget { memory: left, ..Default::default() };
+        let plan = NegativePlan::new(graph, &self.negatives, &budget)?;
+        if !quiet {
+            print::message(&plan.summary());
+            let total = (needed + plan.bytes).div_ceil(1_000_000);
+            print::message(&format!("memory: about {total} MB"));
+        }
+        let sampler = plan.build(graph)?;
+        let vectors = embed_from(start, graph, &*sampler, &self.train, &mut listener)?;
+        listener.finish()?;
+        Ok(vectors)
+    }
+}
+
 /// Where the state is kept with what the run is made with, and the state to resume.
 fn checkpoint(
     folder: &Path,
     args: &Args,
     graph: &Graph,
-) -> anyhow::Result<((PathBuf, String), Option<Checkpoint>)> {
+) -> anyhow::Result<(Option<Saving>, Option<Checkpoint>)> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("--checkpoint {}", folder.display()))?;
     let file = folder.join("checkpoint.safetensors");
-    let settings = settings::describe(graph, &args.negatives, &args.train)?;
+    let settings = settings::describe(graph, &args.options.negatives, &args.options.train)?;
     if !args.resume {
         anyhow::ensure!(
             !file.exists(),
             "{}: there is a run already; add --resume to go on with it, or remove it",
             file.display()
         );
-        return Ok(((file, settings), None));
+        return Ok((Some(Saving::new(file, settings)), None));
     }
     if !file.exists() {
         print::message(&format!("{}: nothing there yet; starting anew", file.display()));
-        return Ok(((file, settings), None));
+        return Ok((Some(Saving::new(file, settings)), None));
     }
     let saved = Checkpoint::load(&file)?;
     settings::check_same(&file, &saved.settings, &settings)?;
-    Ok(((file, settings), Some(saved)))
+    Ok((Some(Saving::new(file, settings)), Some(saved)))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use nearfar::train::{Event, Sink, State, TrainConfig};
+use nearfar::train::{Event, Sink, State};
 
 use crate::Interrupted;
 
@@ -27,29 +27,44 @@ pub(super) struct Listener {
 }
 
 /// Where the state goes, and how long that takes.
-struct Saving {
+pub(super) struct Saving {
     file: PathBuf,
     settings: String,
     saved: Instant,
     took: Duration,
 }
 
+impl Saving {
+    /// Saves to this file, with these settings.
+    pub(super) fn new(file: PathBuf, settings: String) -> Self {
+        Self { file, settings, saved: Instant::now(), took: Duration::ZERO }
+    }
+}
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-impl Listener {
-    /// `saving` is the file for the state, and the settings to put into it.
-    pub(super) fn new(
-        config: &TrainConfig,
-        log: Option<&Path>,
-        saving: Option<(PathBuf, String)>,
-        quiet: bool,
-    ) -> anyhow::Result<Self> {
-        // The second Ctrl-C does not wait.
+/// From now on Ctrl-C ends training, not the program; the second one does not wait.
+fn catch_ctrl_c() -> anyhow::Result<()> {
+    static CAUGHT: AtomicBool = AtomicBool::new(false);
+    if !CAUGHT.swap(true, Relaxed) {
         ctrlc::set_handler(|| {
             if INTERRUPTED.swap(true, Relaxed) {
                 std::process::exit(130);
             }
         })?;
+    }
+    Ok(())
+}
+
+impl Listener {
+    /// Listens to a run of so many epochs.
+    pub(super) fn new(
+        epochs: usize,
+        log: Option<&Path>,
+        saving: Option<Saving>,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        catch_ctrl_c()?;
         let shown = !quiet && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -60,15 +75,7 @@ impl Listener {
             Ok((path.to_owned(), BufWriter::new(file)))
         };
         let log = log.map(open).transpose()?;
-        let start = Instant::now();
-        let saving = saving.map(|(file, settings)| Saving {
-            file,
-            settings,
-            saved: start,
-            took: Duration::ZERO,
-        });
-        let epochs = config.epochs;
-        let loss = String::new();
+        let (start, loss) = (Instant::now(), String::new());
         Ok(Self { start, epochs, done: None, pairs: 0, loss, bar, log, saving })
     }
 

@@ -1,6 +1,8 @@
 //! One file for each command.
 
 mod embed;
+mod evaluate;
+mod links;
 mod listener;
 mod measure;
 mod neighbors;
@@ -19,6 +21,10 @@ use crate::print;
 pub(crate) enum Command {
     /// Make a vector for every node of a graph
     Embed(embed::Args),
+    /// Score vectors by how well a linear classifier learns the labels of nodes from them
+    Evaluate(evaluate::Args),
+    /// Hold out edges, embed the rest, and score how well the vectors predict them
+    Links(links::Args),
     /// Describe a graph: sizes, components, and how far apart its nodes are
     Stats(stats::Args),
     /// Draw negatives of one node and count them
@@ -38,6 +44,8 @@ impl Command {
     pub(crate) fn run(self, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
         match self {
             Self::Embed(mut args) => embed::run(&mut args, given, quiet),
+            Self::Evaluate(args) => evaluate::run(&args, quiet),
+            Self::Links(mut args) => links::run(&mut args, given, quiet),
             Self::Stats(args) => stats::run(&args, quiet),
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),

@@ -102,3 +102,19 @@ fn disconnected_graphs_keep_every_node() {
     let sample = json(&[&["sample", text(&edges), "--nodes", text(&nodes)][..], &draw].concat());
     assert_eq!(sample["far"], 29);
 }
+
+/// From graph to scores: what the method's page promises of Cora, and its links.
+#[test]
+fn cora_is_classified_and_its_links_are_predicted() {
+    let Some(folder) = dataset("cora") else { return };
+    let work = tempfile::tempdir().unwrap();
+    let vectors = work.path().join("cora.npy");
+    crate::nearfar(&["embed", text(&folder), "-o", text(&vectors)]).assert().success();
+    let scores = json(&["evaluate", text(&vectors), "--labels", text(&folder), "--json"]);
+    let f1 = scores["f1_macro"]["mean"].as_f64().unwrap();
+    assert!((0.74..0.79).contains(&f1), "F1-macro {f1}");
+    assert_eq!((&scores["scored"], &scores["val"]["scored"]), (&915.into(), &459.into()));
+    let scores = json(&["links", text(&folder), "--seeds", "1", "--json"]);
+    let auc = scores["auc"]["mean"].as_f64().unwrap();
+    assert!((0.95..0.99).contains(&auc), "AUC {auc}");
+}

@@ -5,6 +5,8 @@ mod chi_square;
 mod commands;
 mod datasets;
 mod embed;
+mod evaluate;
+mod links;
 mod measure;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;

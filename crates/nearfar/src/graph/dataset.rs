@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::read::{self, TextLines};
-use super::{Dropped, Graph, Node, Words};
+use super::{Dropped, Graph, Names, Node, Words};
 use crate::error::{Error, Result};
 use crate::file::write_whole;
 
@@ -65,7 +65,7 @@ impl Dataset {
             dataset.labels = Some(Labels::read(&path, &dataset.graph)?);
         }
         if let Some(path) = find(folder, "splits.tsv") {
-            dataset.splits = Some(read_splits(&path, &dataset.graph)?);
+            dataset.splits = Some(read_splits(&path, Known::in_graph(&dataset.graph))?);
         }
         Ok(dataset)
     }
@@ -143,9 +143,13 @@ impl Dataset {
 impl Labels {
     /// Reads `node<TAB>label`, several labels separated by commas.
     pub fn read(path: &Path, graph: &Graph) -> Result<Self> {
+        Self::read_known(path, Known::in_graph(graph))
+    }
+
+    pub(crate) fn read_known(path: &Path, known: Known) -> Result<Self> {
         let mut words = Words::default();
-        let mut of = vec![Vec::new(); graph.nodes()];
-        for_each_node_line(path, graph, |row, rest| {
+        let mut of = vec![Vec::new(); known.names.len()];
+        for_each_node_line(path, known, |row, rest| {
             let labels = rest.split(',').map(str::trim).filter(|label| !label.is_empty());
             of[row as usize].extend(labels.map(|label| words.insert(label)));
             Ok(())
@@ -191,9 +195,23 @@ impl Split {
     }
 }
 
-fn read_splits(path: &Path, graph: &Graph) -> Result<Splits> {
-    let mut splits = vec![None; graph.nodes()];
-    for_each_node_line(path, graph, |row, rest| {
+/// The nodes that a file may speak of, and what to say of others.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) names: &'a Names,
+    pub(crate) otherwise: &'static str,
+}
+
+impl<'a> Known<'a> {
+    fn in_graph(graph: &'a Graph) -> Self {
+        let otherwise = "is not in the graph; remove the line, or add the node to nodes.tsv";
+        Self { names: graph.names(), otherwise }
+    }
+}
+
+pub(crate) fn read_splits(path: &Path, known: Known) -> Result<Splits> {
+    let mut splits = vec![None; known.names.len()];
+    for_each_node_line(path, known, |row, rest| {
         splits[row as usize] = Some(match rest {
             "train" => Split::Train,
             "val" => Split::Val,
@@ -208,7 +226,7 @@ fn read_splits(path: &Path, graph: &Graph) -> Result<Splits> {
 /// Calls `each` with the row and the rest of every line `node<TAB>rest`.
 fn for_each_node_line(
     path: &Path,
-    graph: &Graph,
+    known: Known,
     mut each: impl FnMut(Node, &str) -> Result<(), String>,
 ) -> Result<()> {
     let text = TextLines::read(path)?;
@@ -218,17 +236,16 @@ fn for_each_node_line(
             line.split_once('\t').or_else(|| line.split_once(char::is_whitespace)).ok_or_else(
                 || fail("expected a node, a tab and a value, found one column".to_owned()),
             )?;
-        let row = graph.names().find(id.trim()).ok_or_else(|| {
-            fail(format!(
-                "node '{id}' is not in the graph; remove the line, or add the node to nodes.tsv"
-            ))
-        })?;
+        let row = known
+            .names
+            .find(id.trim())
+            .ok_or_else(|| fail(format!("node '{id}' {}", known.otherwise)))?;
         each(row, rest.trim()).map_err(fail)?;
     }
     Ok(())
 }
 
 /// The file with this name, plain or compressed.
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+pub(crate) fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".gz", ".zst"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
 }

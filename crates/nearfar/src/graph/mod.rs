@@ -3,7 +3,7 @@
 mod build;
 mod builtin;
 mod components;
-mod dataset;
+pub(crate) mod dataset;
 mod names;
 pub mod read;
 mod stats;

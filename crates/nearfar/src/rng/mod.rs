@@ -40,6 +40,12 @@ pub enum Purpose {
     Walk = 9,
     /// The vectors that training starts from.
     Start = 10,
+    /// Dividing nodes into train and test, again and again.
+    Repeat = 20,
+    /// Choosing edges to hold out.
+    HoldOut = 21,
+    /// Choosing pairs without an edge.
+    NonEdge = 22,
 }
 
 /// One stream of random numbers.

@@ -11,6 +11,7 @@ mod naive;
 mod negatives;
 mod neighbours;
 mod positives;
+mod scores;
 mod tidy;
 mod training;
 mod vector_files;

@@ -1,0 +1,88 @@
+//! `nearfar links`.
+
+use std::fmt::Write;
+
+use nearfar::evaluate::{LinkScores, LinksConfig, Ranking, links};
+use nearfar::graph::ReadOptions;
+use nearfar::train::Start;
+
+use super::embed::Options;
+use super::listener::Listener;
+use crate::print::{self, grouped};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The graph
+    graph: String,
+    #[command(flatten)]
+    links: LinksConfig,
+    #[command(flatten)]
+    read: ReadOptions,
+    #[command(flatten)]
+    options: Options,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
+    args.options.complete(given)?;
+    args.links.validate()?;
+    let graph = super::read(&args.graph, &args.read, quiet)?.graph;
+    let mut first = true;
+    let scores = links(&graph, &args.links, args.options.train.seed, |rest, seed| {
+        let mut options = args.options.clone();
+        options.train.seed = seed;
+        // The plan is the same for every seed.
+        let quiet = quiet || !std::mem::take(&mut first);
+        let listener = Listener::new(options.train.epochs, None, None, quiet)?;
+        options.vectors(rest, Start::default(), listener, quiet)
+    })?;
+    if scores.held_out < scores.asked && !quiet {
+        print::message(&format!(
+            "held out {} edges instead of {}: the rest has to stay connected; \
+             --keep-connected false lifts that",
+            scores.held_out, scores.asked
+        ));
+    }
+    if args.json { print::json(&scores) } else { print::result(&table(args, &scores)) }
+}
+
+fn table(args: &Args, scores: &LinkScores) -> String {
+    let count = |number: usize| grouped(number as u64);
+    let mut text = format!(
+        "{}: {} of {} edges held out, {}; as many pairs without an edge; {} seed{}\n\n",
+        args.graph,
+        count(scores.held_out),
+        count(scores.edges),
+        if scores.keep_connected { "the rest connected as before" } else { "any of them" },
+        args.links.seeds,
+        if args.links.seeds == 1 { "" } else { "s" },
+    );
+    let rows: [(&str, &Ranking); 5] = [
+        ("dot product", &scores.dot),
+        ("hadamard", &scores.operators.hadamard),
+        ("average", &scores.operators.average),
+        ("l1", &scores.operators.l1),
+        ("l2", &scores.operators.l2),
+    ];
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "  {:<12} {:<17}  {:<17}  {:<17}  {:>8}  {:>8}  {:>8}",
+        "", "AUC", "avg. precision", "MRR", "Hits@10", "Hits@50", "Hits@100"
+    );
+    for (name, ranking) in rows {
+        let line = format!(
+            "  {name:<12} {:<17}  {:<17}  {:<17}  {:>8.4}  {:>8.4}  {:>8.4}",
+            ranking.auc.to_string(),
+            ranking.average_precision.to_string(),
+            ranking.mrr.to_string(),
+            ranking.hits_at_10.mean,
+            ranking.hits_at_50.mean,
+            ranking.hits_at_100.mean
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}

@@ -1,0 +1,222 @@
+//! `nearfar evaluate`: what it prints, and what it says of wrong input.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::{failure, json, nearfar, output, text};
+
+/// A folder with vectors of 30 nodes in three classes, of which the last two mix; their labels,
+/// one or several a node; and splits.
+struct Files(TempDir);
+
+impl Files {
+    fn new() -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        let names = ["ant", "bee", "cow"];
+        let [mut vectors, mut labels, mut several, mut splits] = [const { String::new() }; 4];
+        for node in 0..30 {
+            let class = node % 3;
+            let x = [0, 3, if node % 4 == 0 { 3 } else { 4 }][class];
+            writeln!(vectors, "n{node}\t{x}\t{}", node % 5).unwrap();
+            writeln!(labels, "n{node}\t{}", names[class]).unwrap();
+            let second = if node % 2 == 0 { ",even" } else { "" };
+            writeln!(several, "n{node}\t{}{second}", names[class]).unwrap();
+            let part = ["train", "train", "test", "val"][node / 3 % 4];
+            writeln!(splits, "n{node}\t{part}").unwrap();
+        }
+        files.write("vectors.tsv", &vectors);
+        files.write("labels.tsv", &labels);
+        files.write("several.tsv", &several);
+        files.write("splits.tsv", &splits);
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// The arguments, with the names of files made paths.
+    fn arguments(&self, arguments: &[&str]) -> Vec<String> {
+        let full = |word: &&str| {
+            let file = word.contains('.') && word.parse::<f64>().is_err();
+            if file { text(&self.path(word)).to_owned() } else { (*word).to_owned() }
+        };
+        ["evaluate"].iter().chain(arguments).map(full).collect()
+    }
+
+    /// What is said, without the folder.
+    fn said(&self, arguments: &[&str], run: fn(&[&str]) -> String) -> String {
+        let arguments = self.arguments(arguments);
+        let said = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        said.replace(&format!("{}/", text(self.0.path())), "")
+    }
+}
+
+#[test]
+fn a_table_for_people() {
+    let files = Files::new();
+    let fixed = ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv"];
+    let asked = [&fixed[..], &["--per-class", "--confusion"]].concat();
+    insta::assert_snapshot!(files.said(&asked, output), @"
+    vectors.tsv: 30 vectors of 2 numbers, 3 classes
+    logistic regression, C = 1; trained on 18 nodes, as the splits say
+
+                                   test (6)            val (6)
+      F1-macro                     0.5556              1.0000
+      F1-micro                     0.6667              1.0000
+      accuracy                     0.6667              1.0000
+
+      class  precision  recall      F1  support
+      ant       1.0000  1.0000  1.0000        2
+      bee       0.5000  1.0000  0.6667        2
+      cow       0.0000  0.0000  0.0000        2
+
+                  given to
+      true class         ant         bee         cow
+      ant                  2           0           0
+      bee                  0           2           0
+      cow                  0           2           0
+    ");
+    let random = ["--train-ratio", "0.5", "--repeats", "4", "--stratified", "--seed", "3"];
+    let random = [&["vectors.tsv", "--labels", "labels.tsv"][..], &random].concat();
+    insta::assert_snapshot!(files.said(&random, output), @"
+    vectors.tsv: 30 vectors of 2 numbers, 3 classes
+    logistic regression, C = 1; trained on 15 nodes, random 0.5 of every class, 4 times, seed 3
+
+                                   test (15)
+      F1-macro                     0.8811 ± 0.0562
+      F1-micro                     0.8833 ± 0.0553
+      accuracy                     0.8833 ± 0.0553
+    ");
+    let several =
+        ["vectors.tsv", "--labels", "several.tsv", "--splits", "splits.tsv", "--per-class"];
+    insta::assert_snapshot!(files.said(&several, output), @"
+    vectors.tsv: 30 vectors of 2 numbers, 4 labels, several a node
+    logistic regression, C = 1; trained on 18 nodes, as the splits say
+
+                                   test (6)            val (6)
+      F1-macro, ravelled           0.6606              0.6975
+      F1-micro, ravelled           0.7083              0.7500
+      F1-macro, as many as it has  0.4500              1.0000
+      F1-micro, as many as it has  0.6000              1.0000
+
+      class  precision  recall      F1  support
+      ant       1.0000  1.0000  1.0000        2
+      bee       0.0000  0.0000  0.0000        2
+      cow       0.0000  0.0000  0.0000        2
+      even      0.6667  1.0000  0.8000        4
+    ");
+}
+
+#[test]
+fn json_for_programs() {
+    let files = Files::new();
+    let fixed = ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv", "--json"];
+    insta::assert_snapshot!(files.said(&fixed, output), @r#"{"nodes":30,"dim":2,"classes":3,"multi_label":false,"protocol":{"splits":"fixed"},"c":1.0,"train":18,"scored":6,"f1_macro":{"mean":0.5555555555555555,"std":0.0,"runs":[0.5555555555555555]},"f1_micro":{"mean":0.6666666666666666,"std":0.0,"runs":[0.6666666666666666]},"accuracy":{"mean":0.6666666666666666,"std":0.0,"runs":[0.6666666666666666]},"val":{"scored":6,"f1_macro":{"mean":1.0,"std":0.0,"runs":[1.0]},"f1_micro":{"mean":1.0,"std":0.0,"runs":[1.0]},"accuracy":{"mean":1.0,"std":0.0,"runs":[1.0]}}}"#);
+    let several = ["vectors.tsv", "--labels", "several.tsv", "--train-ratio", "0.5", "--json"];
+    let scores: serde_json::Value = serde_json::from_str(&files.said(&several, output)).unwrap();
+    for f1 in [&scores, &scores["ravelled"], &scores["top_k"]] {
+        for mean in ["f1_macro", "f1_micro"] {
+            assert_eq!(f1[mean]["runs"].as_array().unwrap().len(), 10, "{mean}");
+            assert!(f1[mean]["mean"].is_number() && f1[mean]["std"].is_number(), "{mean}");
+        }
+    }
+    assert_eq!(scores["f1_macro"], scores["ravelled"]["f1_macro"]);
+}
+
+/// A dataset folder serves as labels, and then its splits count; or as either of them.
+#[test]
+fn folders() {
+    let files = Files::new();
+    let scores = |options: &[&str]| {
+        let vectors = files.path("vectors.tsv");
+        json(&[&["evaluate", text(&vectors), "--json"][..], options].concat())
+    };
+    let folder = text(files.0.path()).to_owned();
+    let splits = files.path("splits.tsv");
+    let by_folder = scores(&["--labels", &folder]);
+    assert_eq!(by_folder["protocol"]["splits"], "fixed");
+    assert_eq!(by_folder, scores(&["--labels", &folder, "--splits", &folder]));
+    assert_eq!(by_folder, scores(&["--labels", &folder, "--splits", text(&splits)]));
+    let random = scores(&["--labels", &folder, "--train-ratio", "0.4", "--repeats", "2"]);
+    assert_eq!(random["protocol"]["splits"], "random");
+    assert_eq!((&random["train"], &random["scored"]), (&12.into(), &18.into()));
+}
+
+#[test]
+fn threads_do_not_matter_and_seeds_do() {
+    let files = Files::new();
+    let scores = |options: &[&str]| {
+        let random = ["vectors.tsv", "--labels", "labels.tsv", "--train-ratio", "0.3", "--json"];
+        files.said(&[&random[..], options].concat(), output)
+    };
+    let one = scores(&["--threads", "1"]);
+    assert_eq!(one, scores(&["--threads", "4"]));
+    assert_ne!(one, scores(&["--seed", "1"]));
+}
+
+#[test]
+fn wrong_input() {
+    let files = Files::new();
+    files.write("unknown.tsv", "n0\tant\nn99\tbee\n");
+    files.write("single.tsv", "n0\tant\nn1\tbee\nn2\tant\nn3\tant\n");
+    files.write("none.tsv", "n0\t\nn1\t\n");
+    files.write("no-test.tsv", "n0\ttrain\nn1\ttrain\nn2\tval\n");
+    files.write("no-train.tsv", "n0\ttest\n");
+    files.write("one-class.tsv", "n0\ttrain\nn3\ttrain\nn1\ttest\n");
+    files.write("odd.tsv", "n0\ttraining\n");
+    files.write("few.tsv", "n0\tant\nn1\tbee\nn3\tant\nn4\tbee\n");
+    files.write("short.tsv", "n0\t1\t2\nn1\t3\t4\n");
+    files.write("nan.tsv", "n0\t1\t2\nn1\tNaN\t4\n");
+    files.write("two.tsv", "n0\tant\nn1\tbee\n");
+    let fails = |arguments: &[&str]| files.said(arguments, failure);
+    let messages = [
+        fails(&["vectors.tsv", "--labels", "unknown.tsv"]),
+        fails(&["short.tsv", "--labels", "labels.tsv"]),
+        fails(&["nan.tsv", "--labels", "two.tsv"]),
+        fails(&["vectors.tsv", "--labels", "single.tsv", "--train-ratio", "0.5"]),
+        fails(&["vectors.tsv", "--labels", "none.tsv"]),
+        fails(&["vectors.tsv", "--labels", "no-such.tsv"]),
+        fails(&["vectors.tsv", "--labels", "labels.tsv", "--splits", "no-test.tsv"]),
+        fails(&["vectors.tsv", "--labels", "labels.tsv", "--splits", "no-train.tsv"]),
+        fails(&["vectors.tsv", "--labels", "labels.tsv", "--splits", "one-class.tsv"]),
+        fails(&["vectors.tsv", "--labels", "labels.tsv", "--splits", "odd.tsv"]),
+        fails(&["vectors.tsv", "--labels", "few.tsv", "--splits", "splits.tsv"]),
+        fails(&["vectors.tsv", "--labels", "few.tsv", "--train-ratio", "0.2"]),
+        fails(&["vectors.tsv", "--labels", "few.tsv", "--train-ratio", "1"]),
+        fails(&["vectors.tsv", "--labels", "few.tsv", "--repeats", "0"]),
+        fails(&["vectors.tsv", "--labels", "few.tsv", "--c", "0"]),
+        fails(&["vectors.tsv", "--labels", "several.tsv", "--confusion"]),
+        fails(&["vectors.tsv", "--labels", "several.tsv", "--stratified"]),
+    ];
+    insta::assert_snapshot!(messages.concat(), @"
+    error: unknown.tsv:2: node 'n99' has no vector; remove the line, or embed a graph that has the node
+    error: labels.tsv:3: node 'n2' has no vector; remove the line, or embed a graph that has the node
+    error: nan.tsv: the vector of node 'n1' (row 1) has NaN in dimension 0; training went astray: lower the learning rate
+    error: class 'bee' has one member, node 'n1', which cannot be trained on and tested; remove its label, or give the parts by --splits
+    error: no node has a label; give a file that has some
+    error: no-such.tsv: cannot read: no such file; check the name
+    error: no node is in the test part of the splits; add lines 'node<TAB>test', or leave --splits out for random parts
+    error: no node is in the train part of the splits; add lines 'node<TAB>train', or leave --splits out for random parts
+    error: the train part (2 nodes) has only class 'ant': there is nothing to tell apart; train on more nodes, or use --stratified
+    error: odd.tsv:1: 'training' where train, val or test should be
+    error: node 'n2' is in the splits and has no label; add its label, or take it out of the splits
+    error: train-ratio is 0.2, of 4 labelled nodes: the train part is empty; choose another share
+    error: train-ratio is 1; it takes a share between 0 and 1
+    error: repeats is 0; it takes at least 1
+    error: c is 0; it takes a number above 0
+    error: nodes have several labels: none is taken for another; ask for --per-class
+    error: nodes have several labels: no division gives each label its share; leave --stratified out
+    ");
+    let both =
+        ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv", "--repeats", "3"];
+    let both = files.arguments(&both);
+    nearfar(&both.iter().map(String::as_str).collect::<Vec<_>>()).assert().code(2);
+}

@@ -1,0 +1,93 @@
+//! `nearfar links`: what it prints, and what it says of wrong input.
+
+use std::fs;
+
+use crate::{failure, json, nearfar, output, text};
+
+const QUICK: [&str; 6] = ["--dim", "8", "--epochs", "4", "--seeds", "2"];
+
+#[test]
+fn edges_are_told_from_other_pairs() {
+    let arguments = ["links", "builtin:sparse", "--dim", "16", "--seeds", "2", "--json"];
+    let scores = json(&arguments);
+    assert_eq!(scores["asked"], scores["held_out"]);
+    assert_eq!(scores["auc"]["runs"].as_array().unwrap().len(), 2);
+    for score in ["auc", "average_precision"] {
+        let mean = scores[score]["mean"].as_f64().unwrap();
+        assert!(mean > 0.8 && mean < 1.0, "{score} {mean}");
+    }
+    for operator in ["hadamard", "average", "l1", "l2"] {
+        let scores = &scores["operators"][operator];
+        for score in ["auc", "average_precision", "mrr", "hits@10", "hits@50", "hits@100"] {
+            let mean = scores[score]["mean"].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&mean), "{operator} {score} {mean}");
+        }
+    }
+}
+
+#[test]
+fn the_same_on_any_number_of_threads() {
+    let scores = |threads: &str| {
+        let arguments = ["links", "builtin:karate", "--json", "--threads", threads];
+        output(&[&arguments[..], &QUICK].concat())
+    };
+    assert_eq!(scores("1"), scores("3"));
+}
+
+#[test]
+fn a_table_for_people() {
+    // Numbers may differ from machine to machine; how they are laid out may not.
+    let table = output(&[&["links", "builtin:karate"][..], &QUICK].concat());
+    let shape = table.replace(|c: char| c.is_ascii_digit(), "0");
+    insta::assert_snapshot!(shape, @"
+    builtin:karate: 0 of 00 edges held out, the rest connected as before; as many pairs without an edge; 0 seeds
+
+                   AUC                avg. precision     MRR                 Hits@00   Hits@00  Hits@000
+      dot product  0.0000 ± 0.0000    0.0000 ± 0.0000    0.0000 ± 0.0000      0.0000    0.0000    0.0000
+      hadamard     0.0000 ± 0.0000    0.0000 ± 0.0000    0.0000 ± 0.0000      0.0000    0.0000    0.0000
+      average      0.0000 ± 0.0000    0.0000 ± 0.0000    0.0000 ± 0.0000      0.0000    0.0000    0.0000
+      l0           0.0000 ± 0.0000    0.0000 ± 0.0000    0.0000 ± 0.0000      0.0000    0.0000    0.0000
+      l0           0.0000 ± 0.0000    0.0000 ± 0.0000    0.0000 ± 0.0000      0.0000    0.0000    0.0000
+    ");
+}
+
+/// A ring with a tail has one edge that can go, and the tail's none.
+#[test]
+fn fewer_edges_than_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.tsv");
+    fs::write(&path, "a b\nb c\nc d\nd e\ne a\ne f\nf g\ng h\n").unwrap();
+    let ring = ["links", text(&path), "--test-ratio", "0.5", "--dim", "4"];
+    let run = nearfar(&ring).assert().success();
+    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    insta::assert_snapshot!(said.lines().last().unwrap(), @"held out 1 edges instead of 4: the rest has to stay connected; --keep-connected false lifts that");
+    let free = json(&[&ring[..], &["--keep-connected", "false", "--json"]].concat());
+    assert_eq!((&free["asked"], &free["held_out"]), (&4.into(), &4.into()));
+}
+
+#[test]
+fn wrong_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree.tsv");
+    fs::write(&tree, "a b\nb c\nb d\n").unwrap();
+    let full = folder.path().join("full.tsv");
+    fs::write(&full, "a b\nb c\nc a\n").unwrap();
+    let messages = [
+        failure(&["links", text(&tree)]),
+        failure(&["links", text(&full)]),
+        failure(&["links", "builtin:karate", "--test-ratio", "0"]),
+        failure(&["links", "builtin:karate", "--seeds", "0"]),
+        failure(&["links", "builtin:karate", "--c", "0"]),
+        failure(&["links", "builtin:karate", "--dim", "0"]),
+        failure(&["links", "builtin:karate", "--q", "4"]),
+    ];
+    insta::assert_snapshot!(messages.concat(), @"
+    error: the graph has no cycle: without any of its edges it falls apart; hold out edges all the same by --keep-connected false
+    error: 3 pairs without an edge are needed to compare edges with, and the graph has 0; there is little to predict where nearly all nodes are linked
+    error: test-ratio is 0; it takes a share between 0 and 1
+    error: seeds is 0; it takes at least 1
+    error: c is 0; it takes a number above 0
+    error: dim is 0; it takes 1 to 4096
+    error: --p and --q belong to node2vec; add --model node2vec
+    ");
+}

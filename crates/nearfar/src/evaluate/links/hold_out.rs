@@ -1,0 +1,240 @@
+//! Which edges are held out, and the pairs without an edge that they are compared with.
+//!
+//! Edges are put in random order. To keep the rest connected, those that join two components of
+//! the ones before them stay: they are a random spanning forest (Kruskal's algorithm). Of the
+//! others, the first ones are held out.
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use crate::error::{Error, Result};
+use crate::graph::{EdgeList, Graph, Node};
+use crate::rng::{Purpose, Rng};
+
+/// A graph without some of its edges.
+#[derive(Clone, Debug)]
+pub struct HeldOut {
+    /// The graph without them; it has all nodes.
+    pub rest: Arc<Graph>,
+    /// The edges that were held out.
+    pub edges: Vec<(Node, Node)>,
+    /// How many were asked for.
+    pub asked: usize,
+    /// As many pairs without an edge in the whole graph.
+    pub non_edges: Vec<(Node, Node)>,
+    /// Edges of the rest for a classifier to learn from, 20 000 at most.
+    pub train_edges: Vec<(Node, Node)>,
+    /// As many pairs without an edge in the whole graph; none is among `non_edges`.
+    pub train_non_edges: Vec<(Node, Node)>,
+}
+
+/// Edges that a classifier learns from: a hundred for each of its weights, of which it has some
+/// hundred, are plenty.
+const LESSONS: usize = 20_000;
+
+/// Holds out a share of the edges, at least one, and draws the pairs to compare them with.
+pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> Result<HeldOut> {
+    let mut edges: Vec<(Node, Node, f32)> = (0..graph.nodes() as Node)
+        .flat_map(|a| {
+            let weights = graph.weights(a);
+            let others = graph.neighbours(a).iter().enumerate();
+            others.map(move |(at, &b)| (a, b, weights.map_or(1.0, |weights| weights[at])))
+        })
+        .filter(|(a, b, _)| a < b)
+        .collect();
+    let asked = ((ratio * edges.len() as f64).round() as usize).max(1);
+    Rng::new(seed, Purpose::HoldOut, 0, 0).shuffle(&mut edges);
+    let mut forest = Forest::new(if keep_connected { graph.nodes() } else { 0 });
+    let mut held = Vec::new();
+    let mut kept = Vec::new();
+    for (a, b, weight) in edges {
+        if held.len() < asked && !(keep_connected && forest.join(a, b)) {
+            held.push((a, b));
+        } else {
+            kept.push((a, b, weight));
+        }
+    }
+    if held.is_empty() {
+        return Err(Error::Graph(
+            "the graph has no cycle: without any of its edges it falls apart; hold out edges all \
+             the same by --keep-connected false"
+                .to_owned(),
+        ));
+    }
+    if kept.is_empty() {
+        let message = format!("test-ratio {ratio} leaves no edge to train on; hold out fewer");
+        return Err(Error::Option(message));
+    }
+    let train_edges: Vec<(Node, Node)> =
+        kept.iter().take(LESSONS).map(|&(a, b, _)| (a, b)).collect();
+    let mut non_edges = non_edges(graph, held.len() + train_edges.len(), seed)?;
+    let train_non_edges = non_edges.split_off(held.len());
+    let list = EdgeList {
+        pairs: kept.iter().map(|&(a, b, _)| (a, b)).collect(),
+        weights: graph.is_weighted().then(|| kept.iter().map(|edge| edge.2).collect()),
+        names: graph.names().clone(),
+    };
+    let rest = Arc::new(list.build()?.0);
+    Ok(HeldOut { rest, edges: held, asked, non_edges, train_edges, train_non_edges })
+}
+
+/// Different pairs of different nodes without an edge, each with the same probability.
+fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>> {
+    let n = graph.nodes() as u64;
+    let all = n * (n - 1) / 2 - graph.edges() as u64;
+    if all < count as u64 {
+        return Err(Error::Graph(format!(
+            "{count} pairs without an edge are needed to compare edges with, and the graph has \
+             {all}; there is little to predict where nearly all nodes are linked"
+        )));
+    }
+    let mut rng = Rng::new(seed, Purpose::NonEdge, 0, 0);
+    if all < 4 * count as u64 {
+        // Few more than are needed, so the graph is small or dense: list them all.
+        let nodes = 0..graph.nodes() as Node;
+        let mut pairs: Vec<(Node, Node)> = nodes
+            .clone()
+            .flat_map(|a| nodes.clone().skip(a as usize + 1).map(move |b| (a, b)))
+            .filter(|&(a, b)| !graph.has_edge(a, b))
+            .collect();
+        rng.shuffle(&mut pairs);
+        pairs.truncate(count);
+        return Ok(pairs);
+    }
+    let mut seen = HashSet::with_capacity_and_hasher(count, foldhash::fast::FixedState::default());
+    let mut pairs = Vec::with_capacity(count);
+    while pairs.len() < count {
+        let [a, b] = [(); 2].map(|()| rng.below(graph.nodes()) as Node);
+        let pair = (a.min(b), a.max(b));
+        if a != b && !graph.has_edge(a, b) && seen.insert(pair) {
+            pairs.push(pair);
+        }
+    }
+    Ok(pairs)
+}
+
+/// Sets of nodes that are joined one by one.
+struct Forest(Vec<Node>);
+
+impl Forest {
+    fn new(nodes: usize) -> Self {
+        Self((0..nodes as Node).collect())
+    }
+
+    /// Joins the sets of two nodes; says whether they were two.
+    fn join(&mut self, a: Node, b: Node) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b) as usize] = a.min(b);
+        a != b
+    }
+
+    fn root(&mut self, mut node: Node) -> Node {
+        while self.0[node as usize] != node {
+            // Every node on the way is hung one higher: paths stay short.
+            let above = self.0[self.0[node as usize] as usize];
+            self.0[node as usize] = above;
+            node = above;
+        }
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::graph::{Components, Names};
+
+    fn graph(n: usize, pairs: &[(Node, Node)], weights: Option<Vec<f32>>) -> Graph {
+        let names = Names::Range { start: 0, len: n };
+        EdgeList { pairs: pairs.to_vec(), weights, names }.build().unwrap().0
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_held_out_and_what_stays_make_the_graph(
+            pairs in prop::collection::vec((0_u32..40, 0_u32..40), 30..120),
+            ratio in 0.05_f64..0.6,
+            keep_connected: bool,
+            seed in 0_u64..9,
+        ) {
+            let weights = (0..pairs.len()).map(|at| at as f32 + 1.0).collect();
+            let whole = graph(40, &pairs, Some(weights));
+            let held = hold_out(&whole, ratio, keep_connected, seed).unwrap();
+            prop_assert_eq!(held.rest.nodes(), 40);
+            prop_assert_eq!(held.rest.edges() + held.edges.len(), whole.edges());
+            for &(a, b) in &held.edges {
+                prop_assert!(whole.has_edge(a, b) && !held.rest.has_edge(a, b));
+            }
+            for node in 0..40 {
+                for (at, &other) in held.rest.neighbours(node).iter().enumerate() {
+                    let before = whole.neighbours(node).binary_search(&other).unwrap();
+                    let weight = |graph: &Graph, at: usize| graph.weights(node).unwrap()[at].to_bits();
+                    prop_assert_eq!(weight(&held.rest, at), weight(&whole, before));
+                }
+            }
+            let parts = |graph: &Graph| Components::new(graph).len();
+            if keep_connected {
+                prop_assert_eq!(parts(&held.rest), parts(&whole));
+                // As many as asked, or all that closed a cycle.
+                let cycles = whole.edges() + parts(&whole) - 40;
+                prop_assert_eq!(held.edges.len(), held.asked.min(cycles));
+            } else {
+                prop_assert_eq!(held.edges.len(), held.asked);
+            }
+            let mut without = [&held.non_edges[..], &held.train_non_edges].concat();
+            prop_assert_eq!(held.non_edges.len(), held.edges.len());
+            prop_assert_eq!(held.train_non_edges.len(), held.train_edges.len());
+            prop_assert!(without.iter().all(|&(a, b)| a < b && !whole.has_edge(a, b)));
+            let count = without.len();
+            without.sort_unstable();
+            without.dedup();
+            prop_assert_eq!(without.len(), count, "no pair comes twice");
+        }
+    }
+
+    /// A path on 8 nodes has 21 pairs without an edge; 5 are drawn by trial, 20 from the list.
+    #[test]
+    fn every_non_edge_is_as_likely() {
+        let path: Vec<(Node, Node)> = (1..8).map(|node| (node - 1, node)).collect();
+        let path = graph(8, &path, None);
+        for count in [5, 20] {
+            let mut times = [[0_u32; 8]; 8];
+            for seed in 0..2100 {
+                for (a, b) in non_edges(&path, count, seed).unwrap() {
+                    times[a as usize][b as usize] += 1;
+                }
+            }
+            let expected = 100 * count as u32;
+            for (a, b) in (0..8).flat_map(|b: usize| (0..b).map(move |a| (a, b))) {
+                let found = times[a][b];
+                let edge = b - a == 1;
+                assert!(
+                    if edge { found == 0 } else { found.abs_diff(expected) < 110 },
+                    "{a} {b} {found}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_held_out() {
+        let tree = graph(4, &[(0, 1), (1, 2), (1, 3)], None);
+        assert!(
+            hold_out(&tree, 0.3, true, 0)
+                .unwrap_err()
+                .to_string()
+                .contains("--keep-connected false")
+        );
+        assert_eq!(hold_out(&tree, 0.3, false, 0).unwrap().edges.len(), 1);
+        assert!(
+            hold_out(&tree, 0.99, false, 0).unwrap_err().to_string().contains("hold out fewer")
+        );
+        let full = graph(4, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], None);
+        assert!(
+            hold_out(&full, 0.3, true, 0).unwrap_err().to_string().contains("and the graph has 0")
+        );
+    }
+}
