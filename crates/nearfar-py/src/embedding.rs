@@ -7,7 +7,7 @@ use nearfar::embedding::{Format, Similarity};
 use nearfar::graph::Node;
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
 use nearfar::train::{self, TrainConfig};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -21,14 +21,17 @@ use crate::work;
 #[pyclass(frozen, module = "nearfar._nearfar")]
 pub(crate) struct Embedding(Arc<nearfar::embedding::Embedding>);
 
+/// Rows, and how near they are.
+type Neighbors<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
+
 #[pymethods]
 impl Embedding {
     /// Copies vectors from an array. Without ids, nodes are called 0, 1, 2, …
     #[new]
     #[pyo3(signature = (vectors, ids=None))]
-    fn new(vectors: PyReadonlyArray2<'_, f32>, ids: Option<Vec<String>>) -> PyResult<Self> {
+    fn new(vectors: &Bound<'_, PyArray2<f32>>, ids: Option<Vec<String>>) -> PyResult<Self> {
         let (nodes, dim) = (vectors.shape()[0], vectors.shape()[1]);
-        let numbers = vectors.as_array().iter().copied().collect();
+        let numbers = vectors.readonly().as_array().iter().copied().collect();
         Self::made(nearfar::embedding::Embedding::new(names(nodes, ids), dim, numbers))
     }
 
@@ -47,7 +50,7 @@ impl Embedding {
     }
 
     /// The ids: none if they are 0, 1, 2, …
-    fn ids(&self, py: Python<'_>) -> PyResult<Option<PyIds>> {
+    fn ids(&self, py: Python<'_>) -> Option<PyIds> {
         ids(py, self.0.names())
     }
 
@@ -58,7 +61,7 @@ impl Embedding {
         rows: Vec<Node>,
         k: usize,
         by: &str,
-    ) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>)> {
+    ) -> PyResult<Neighbors<'py>> {
         let by: Similarity = parsed("by", by)?;
         let (own, asked) = (Arc::clone(&self.0), rows.len());
         let k = k.min(self.0.nodes() - 1);
@@ -120,7 +123,7 @@ pub(crate) fn embed(
     options.end()?;
     check(config.validate())?;
     check(negatives.validate())?;
-    let graph = Arc::clone(&graph.graph);
+    let graph = Arc::clone(&graph.shared);
     let needed = train::memory(&graph, &config);
     let memory = resources.memory()?.checked_sub(needed).ok_or_else(|| {
         PyMemoryError::new_err(format!(

@@ -18,7 +18,7 @@ use crate::work;
 /// A graph, and what is known about its nodes.
 #[pyclass(frozen, module = "nearfar._nearfar")]
 pub(crate) struct Graph {
-    pub(crate) graph: Arc<nearfar::graph::Graph>,
+    pub(crate) shared: Arc<nearfar::graph::Graph>,
     labels: Option<Labels>,
     splits: Option<Splits>,
     dropped: Dropped,
@@ -71,19 +71,19 @@ impl Graph {
     /// The number of nodes.
     #[getter]
     fn nodes(&self) -> usize {
-        self.graph.nodes()
+        self.shared.nodes()
     }
 
     /// The number of edges.
     #[getter]
     fn edges(&self) -> usize {
-        self.graph.edges()
+        self.shared.edges()
     }
 
     /// Whether edges have weights.
     #[getter]
     fn weighted(&self) -> bool {
-        self.graph.is_weighted()
+        self.shared.is_weighted()
     }
 
     /// How many edges are not in the graph, and why.
@@ -116,13 +116,13 @@ impl Graph {
     }
 
     /// The ids: none if they are 0, 1, 2, …
-    fn ids(&self, py: Python<'_>) -> PyResult<Option<PyIds>> {
-        ids(py, self.graph.names())
+    fn ids(&self, py: Python<'_>) -> Option<PyIds> {
+        ids(py, self.shared.names())
     }
 
     /// Every edge once: sources, targets, and weights if there are any.
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
-        let graph = &self.graph;
+        let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..graph.nodes() as Node {
             for (at, &to) in graph.neighbours(row).iter().enumerate().filter(|(_, to)| row < **to) {
@@ -136,8 +136,11 @@ impl Graph {
     }
 
     /// The rows of the largest component, in increasing order, and the graph among them.
-    fn largest_component<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<u32>>, Self)> {
-        let own = Arc::clone(&self.graph);
+    fn largest_component<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Self)> {
+        let own = Arc::clone(&self.shared);
         let (rows, graph) = work::run(py, None, None, move |_| {
             let components = nearfar::graph::Components::new(&own);
             let rows = components.members(components.largest());
@@ -151,7 +154,7 @@ impl Graph {
     /// Sizes, components and how far apart nodes are, as JSON.
     #[pyo3(signature = (sources=None, seed=0))]
     fn stats(&self, py: Python<'_>, sources: Option<usize>, seed: u64) -> PyResult<String> {
-        let (own, classes) = (Arc::clone(&self.graph), self.labels.as_ref().map(Labels::classes));
+        let (own, classes) = (Arc::clone(&self.shared), self.labels.as_ref().map(Labels::classes));
         work::run(py, None, None, move |_| {
             let summary = Summary { classes, ..Summary::new(&own, sources, seed) };
             Ok(serde_json::to_string(&summary).unwrap_or_default())
@@ -164,32 +167,32 @@ impl Graph {
         py: Python<'py>,
         sources: Rows<'_>,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let sources = sources.read(Some(self.graph.nodes()))?;
-        let (own, count) = (Arc::clone(&self.graph), sources.len());
+        let sources = sources.read(Some(self.shared.nodes()))?;
+        let (own, count) = (Arc::clone(&self.shared), sources.len());
         let hops = work::run(py, None, None, move |_| Ok(hops(&own, &sources)))?;
-        PyArray1::from_vec(py, hops).reshape([count, self.graph.nodes()])
+        PyArray1::from_vec(py, hops).reshape([count, self.shared.nodes()])
     }
 }
 
 impl Graph {
     fn of(dataset: Dataset) -> Self {
         let Dataset { graph, labels, splits, dropped, notes } = dataset;
-        Self { graph: Arc::new(graph), labels, splits, dropped, notes }
+        Self { shared: Arc::new(graph), labels, splits, dropped, notes }
     }
 }
 
 impl Rows<'_> {
     /// Copies them. Fails if one is negative, or not below the number of nodes.
-    pub(crate) fn read(&self, nodes: Option<usize>) -> PyResult<Vec<Node>> {
+    pub(crate) fn read(self, nodes: Option<usize>) -> PyResult<Vec<Node>> {
         let nodes = nodes.unwrap_or(Node::MAX as usize).min(Node::MAX as usize);
         match self {
-            Self::Long(rows) => read_rows(rows.as_array(), nodes),
-            Self::Short(rows) => read_rows(rows.as_array(), nodes),
+            Self::Long(rows) => read_rows(&rows.as_array(), nodes),
+            Self::Short(rows) => read_rows(&rows.as_array(), nodes),
         }
     }
 }
 
-fn read_rows<T: Copy + Into<i64>>(rows: ArrayView1<'_, T>, nodes: usize) -> PyResult<Vec<Node>> {
+fn read_rows<T: Copy + Into<i64>>(rows: &ArrayView1<'_, T>, nodes: usize) -> PyResult<Vec<Node>> {
     let fits = |row: i64| usize::try_from(row).is_ok_and(|row| row < nodes);
     match rows.iter().position(|&row| !fits(row.into())) {
         None => Ok(rows.iter().map(|&row| row.into() as Node).collect()),
@@ -214,17 +217,17 @@ pub(crate) fn names(nodes: usize, ids: Option<Vec<String>>) -> Names {
 }
 
 /// The ids that names stand for: integers if all of them are, else texts. None for 0, 1, 2, …
-pub(crate) fn ids(py: Python<'_>, names: &Names) -> PyResult<Option<PyIds>> {
+pub(crate) fn ids(py: Python<'_>, names: &Names) -> Option<PyIds> {
     if let Names::Range { start: 0, .. } = names {
-        return Ok(None);
+        return None;
     }
     let texts: Vec<String> = (0..names.len() as Node).map(|row| names.get(row).into()).collect();
     // Only what is written in the one usual way: 07 and 7 are two nodes.
     let integer = |text: &String| text.parse().ok().filter(|id: &i64| id.to_string() == *text);
-    Ok(Some(match texts.iter().map(integer).collect::<Option<Vec<i64>>>() {
+    Some(match texts.iter().map(integer).collect::<Option<Vec<i64>>>() {
         Some(integers) => PyIds::Integers(PyArray1::from_vec(py, integers).unbind()),
         None => PyIds::Texts(texts),
-    }))
+    })
 }
 
 /// Reads a graph from a path or makes a built-in one.

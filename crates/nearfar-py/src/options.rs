@@ -37,8 +37,9 @@ impl Resources {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        parse_bytes(&text)
-            .map_err(|takes| PyValueError::new_err(format!("max_memory is {text}; it takes {takes}")))
+        parse_bytes(&text).map_err(|takes| {
+            PyValueError::new_err(format!("max_memory is {text}; it takes {takes}"))
+        })
     }
 }
 
@@ -90,7 +91,8 @@ pub(crate) fn defaults() -> String {
         let entries = parts.iter().flatten();
         entries.map(|(name, value)| (name.replace('-', "_"), value.clone())).collect()
     };
-    let (negatives, resources) = (fields(&NegativeConfig::default()), fields(&Resources::default()));
+    let (negatives, resources) =
+        (fields(&NegativeConfig::default()), fields(&Resources::default()));
     serde_json::json!({
         "embed": of(&[fields(&TrainConfig::default()), negatives.clone(), resources.clone()]),
         "sampler": of(&[negatives, fields(&Seed::default()), resources]),

@@ -38,7 +38,7 @@ impl NegativeSampler {
         options.end()?;
         check(config.validate())?;
         let budget = Budget { memory: resources.memory()?, ..Default::default() };
-        let (graph, threads) = (Arc::clone(&graph.graph), resources.threads);
+        let (graph, threads) = (Arc::clone(&graph.shared), resources.threads);
         let nodes = graph.nodes();
         let (plan, law) = work::run(py, threads, None, move |_| {
             let plan = NegativePlan::new(&graph, &config, &budget)?;

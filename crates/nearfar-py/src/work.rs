@@ -69,7 +69,8 @@ pub(crate) fn run<T: Send + 'static>(
         return Err(PyValueError::new_err("threads is 0; it takes at least 1"));
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-    let pool = pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
+    let pool =
+        pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
     let (told, messages) = channel();
     let (done, result) = channel();
     pool.spawn(move || {
@@ -95,15 +96,20 @@ fn listen(messages: &Receiver<Told>, callback: Option<&Py<PyAny>>) -> PyResult<(
         match messages.recv_timeout(TICK) {
             Ok(Told { event, answer }) => {
                 let go_on = Python::attach(|py| {
-                    py.check_signals()?;
+                    check_interrupt(py)?;
                     callback.map_or(Ok(true), |f| f.bind(py).call1((event,))?.is_truthy())
                 })?;
                 let go_on = if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
                 // Nobody waits for the answer if the work failed.
                 let _ = answer.send(go_on);
             }
-            Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+            Err(RecvTimeoutError::Timeout) => Python::attach(check_interrupt)?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
+}
+
+/// Fails if Ctrl-C was pressed, or another signal's handler raised something.
+fn check_interrupt(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
 }

@@ -29,16 +29,13 @@ def as_given(result: npt.NDArray[Any], given: Any) -> Any:
 
 def as_weights(values: Any, edge: Any) -> Floats:
     """Weights as the library takes them. ``edge(at)`` names an edge in messages."""
-    weights = as_numpy(values)
+    weights = np.array(values, dtype=object) if isinstance(values, list) else as_numpy(values)
     if weights.ndim != 1:
         raise ValueError(f"weights of shape {weights.shape}; it takes one number for each edge")
     if weights.dtype.kind not in "buif":
+        # Texts would pass as numbers if they look like some.
         for at, value in enumerate(weights.tolist()):
-            try:
-                number = None if isinstance(value, str) else float(value)
-            except (TypeError, ValueError):
-                number = None
-            if number is None:
+            if isinstance(value, str) or not hasattr(value, "__float__"):
                 raise ValueError(f"edge {edge(at)} has weight {value!r}; weights are numbers")
     numbers = weights.astype(np.float64)
     bad = ~(np.isfinite(numbers) & (numbers >= 0))

@@ -61,18 +61,19 @@ class Embedding:
     @property
     def nodes(self) -> list[Any]:
         """The ids, in row order."""
-        return self._ids.list
+        return self._ids.nodes
 
     @property
     def dim(self) -> int:
         """The length of a vector."""
-        return self._vectors.shape[1]
+        return int(self._vectors.shape[1])
 
     def __getitem__(self, node: Any) -> Floats:
         """The vector of a node, or those of a list of nodes."""
         if isinstance(node, (list, np.ndarray)):
             return self._vectors[self._ids.rows(node)]
-        return self._vectors[self._ids.row(node)]
+        vector: Floats = self._vectors[self._ids.row(node)]
+        return vector
 
     def __contains__(self, node: object) -> bool:
         try:

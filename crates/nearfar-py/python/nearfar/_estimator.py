@@ -35,7 +35,7 @@ except ImportError:
 _KEYWORDS: dict[str, Any] = {"graph": None, "progress": False, **_options.EMBED, **_options.GRAPH}
 
 
-class NearFar(TransformerMixin, BaseEstimator):
+class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """``embed`` as an estimator: it clones, pickles, and sits in pipelines and searches.
 
     ``fit`` takes a graph, and ``transform`` gives the vectors of the nodes that it is asked for:
@@ -69,7 +69,7 @@ class NearFar(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> NearFar:
         """Makes the vectors. ``y`` is not looked at."""
         options = {name: getattr(self, name) for name in _KEYWORDS if name != "graph"}
-        self.embedding_ = embed(X if self.graph is None else self.graph, **options)  # type: ignore[attr-defined]
+        self.embedding_ = embed(X if self.graph is None else self.graph, **options)
         self.n_features_out_ = self.embedding_.dim
         return self
 
@@ -77,7 +77,7 @@ class NearFar(TransformerMixin, BaseEstimator):
         """Makes the vectors and returns them: of all nodes, or of those in X if the graph is a
         parameter."""
         self.fit(X, y)
-        return self.embedding_.vectors if self.graph is None else self.transform(X)  # type: ignore[attr-defined]
+        return self.embedding_.vectors if self.graph is None else self.transform(X)
 
     def transform(self, X: Any) -> Floats:
         """The vectors of a list of nodes, or of all nodes of the graph that was fitted."""

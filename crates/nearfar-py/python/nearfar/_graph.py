@@ -102,7 +102,7 @@ class Graph:
     @property
     def nodes(self) -> list[Any]:
         """The ids, in row order."""
-        return self._ids.list
+        return self._ids.nodes
 
     @property
     def num_nodes(self) -> int:
@@ -173,7 +173,8 @@ def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]
     """
     own = as_graph("distances()", graph, options)
     if isinstance(sources, (str, bytes)) or not hasattr(sources, "__len__"):
-        return own._engine.distances(np.array([own._ids.row(sources)]))[0]
+        rows: npt.NDArray[np.int32] = own._engine.distances(np.array([own._ids.row(sources)]))
+        return rows.reshape(-1)
     return own._engine.distances(own._ids.rows(sources))
 
 

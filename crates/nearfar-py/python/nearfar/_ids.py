@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import index
@@ -27,7 +27,7 @@ class Ids:
         return {"values": self.values}
 
     @cached_property
-    def list(self) -> list[Any]:
+    def nodes(self) -> list[Any]:
         """All ids."""
         return list(self.values)
 
@@ -95,9 +95,9 @@ class Ids:
         return np.array(places, dtype=np.int64)
 
 
-def as_list(nodes: Any) -> Iterable[Any]:
+def as_list(nodes: Any) -> list[Any]:
     """Nodes as Python has them: arrays give integers, not NumPy's own."""
-    return nodes.tolist() if hasattr(nodes, "tolist") else nodes
+    return list(nodes.tolist() if hasattr(nodes, "tolist") else nodes)
 
 
 def number(
@@ -105,9 +105,9 @@ def number(
 ) -> tuple[Ids, Integers, Integers]:
     """Numbers the ids of edges by their first appearance, those in ``first`` before all. Integers
     that are exactly 0, 1, 2, ... are their own rows."""
-    arrays = [np.asarray(part) if len(part) else np.zeros(0, int) for part in (first, sources, targets)]
-    if all(array.dtype.kind in "iu" and array.dtype != np.uint64 for array in arrays):
-        return _number_integers(*(array.astype(np.int64, copy=False) for array in arrays))
+    parts = [_as_integers(part) for part in (first, sources, targets)]
+    if parts[0] is not None and parts[1] is not None and parts[2] is not None:
+        return _number_integers(parts[0], parts[1], parts[2])
     places: dict[Hashable, int] = {}
     insert = places.setdefault
     for node in first:
@@ -116,6 +116,17 @@ def number(
     ends = [insert(node, len(places)) for node in chain.from_iterable(pairs)]
     rows = np.array(ends, dtype=np.int64).reshape(-1, 2)
     return Ids(list(places)), rows[:, 0], rows[:, 1]
+
+
+def _as_integers(ids: Any) -> Integers | None:
+    """Ids as an array of integers, if they are."""
+    if isinstance(ids, np.ndarray):
+        fits = ids.dtype.kind == "i" or (ids.dtype.kind == "u" and ids.dtype.itemsize < 8)
+        return ids.astype(np.int64, copy=False) if fits else None
+    try:
+        return np.array(ids, dtype=np.int64) if all(type(node) is int for node in ids) else None
+    except OverflowError:
+        return None
 
 
 def _number_integers(

@@ -7,7 +7,7 @@ has imported it already.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -67,7 +67,7 @@ def _from_networkx(graph: Any, options: dict[str, Any]) -> Edges:
     weights = None
     name = _attribute(options)
     if name is not None:
-        data = chain.from_iterable(row.values() for row in neighbours)
+        data: Iterable[Any] = chain.from_iterable(row.values() for row in neighbours)
         if graph.is_multigraph():
             # Of parallel edges the first counts.
             data = (next(iter(edges.values())) for edges in data)
@@ -265,7 +265,7 @@ def _named(ids: Ids, sources: npt.NDArray[Any], targets: npt.NDArray[Any]) -> An
     return lambda at: f"{ids.values[int(sources[at])]!s}–{ids.values[int(targets[at])]!s}"
 
 
-_KINDS: list[tuple[str, tuple[str, ...], Any]] = [
+_KINDS: list[tuple[str, tuple[str, ...], Callable[[Any, dict[str, Any]], Edges]]] = [
     ("networkx", ("Graph",), _from_networkx),
     ("igraph", ("Graph",), _from_igraph),
     ("scipy.sparse", ("sparray", "spmatrix"), _from_scipy),

@@ -91,7 +91,7 @@ class NegativeSampler:
         return as_given(pairs, edge_index)
 
     def __repr__(self) -> str:
-        return f"NegativeSampler of {self._engine.summary.removeprefix('negatives ')}"
+        return f"NegativeSampler {self._engine.summary.removeprefix('negatives ')}"
 
     def __reduce__(self) -> Any:
         # A look at the counter: count(7) says in its own words what it would give next.

@@ -53,7 +53,11 @@ fn check_all(graph: &Graph) {
     let all: Vec<Node> = (0..n as Node).collect();
     assert_eq!(hops(graph, &all), listed, "from all at once");
     for few in all.chunks(3) {
-        assert_eq!(hops(graph, few), listed[few[0] as usize * n..][..few.len() * n], "from {few:?}");
+        assert_eq!(
+            hops(graph, few),
+            listed[few[0] as usize * n..][..few.len() * n],
+            "from {few:?}"
+        );
     }
     let largest = pairs.len() as u32 - 1;
     let histogram = DistanceHistogram::exact(graph);
