@@ -174,6 +174,9 @@ def test_paths_have_texts_or_integers(tmp_path: Any) -> None:
     assert nearfar.Graph(str(file)).nodes == [30, 10, 20]
     file.write_text("1\t0\n1\t2\n")
     assert nearfar.Graph(file).nodes == [0, 1, 2]
+    file.write_text("ann\tbob\t2.5\n")
+    assert nearfar.Graph(file).weighted and not nearfar.Graph(file, weight=None).weighted
+    assert nearfar.Graph(nearfar.Graph(file), weight=None).nodes == ["ann", "bob"]
 
 
 def test_folders_have_labels_and_splits() -> None:

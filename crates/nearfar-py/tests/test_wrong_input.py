@@ -110,6 +110,17 @@ def test_other_calls() -> None:
         nearfar.stats(np.array([[0, 1]]), num_node=3)
 
 
+def test_what_does_not_apply_is_not_swallowed() -> None:
+    for graph in (nx.path_graph(3), np.array([[0, 1]])):
+        own = nearfar.Graph(graph)
+        with pytest.raises(ValueError, match="num_nodes does not apply to this graph; a Graph is made"):
+            nearfar.embed(own, num_nodes=7)
+    with pytest.raises(ValueError, match="weight does not apply to this graph; a file says it itself"):
+        nearfar.embed("builtin:karate", weight="cost")
+    with pytest.raises(ValueError, match="no edge has an attribute 'cots' for weights"):
+        nearfar.embed(nx.path_graph(3), weight="cots")
+
+
 def test_samplers() -> None:
     with pytest.raises(TypeError, match=r"NegativeSampler\(\) got an unexpected keyword argument 'gama'"):
         nearfar.NegativeSampler("builtin:karate", gama=1)

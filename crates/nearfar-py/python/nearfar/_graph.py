@@ -65,32 +65,37 @@ class Graph:
         num_nodes: int | None = None,
         largest_component: bool = False,
     ) -> None:
+        options = {
+            "weight": weight,
+            "source": source,
+            "target": target,
+            "nodes": nodes,
+            "num_nodes": num_nodes,
+        }
         if isinstance(graph, Graph):
+            _refuse(options, "a Graph is made already: say it where it is made")
             self._engine, self._ids = graph._engine, graph._ids
             self._labels, self._splits = graph._labels, graph._splits
         elif isinstance(graph, (str, os.PathLike)):
-            self._engine = _nearfar.read(os.fspath(graph), None if nodes is None else os.fspath(nodes))
+            listed = options.pop("nodes")
+            _refuse(options, "a file says it itself")
+            self._engine = _nearfar.read(os.fspath(graph), listed and os.fspath(listed))
             for note in self._engine.notes:
                 _warn(f"{os.fspath(graph)}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
             self._labels, self._splits = _labels(self._engine), self._engine.splits
         else:
-            options = {
-                "weight": weight,
-                "source": source,
-                "target": target,
-                "nodes": nodes,
-                "num_nodes": num_nodes,
-            }
             edges = _inputs.read(graph, options)
             self._ids = edges.ids
             self._engine = _build(edges)
         if self._engine.nodes < 2 or self._engine.edges == 0:
-            nodes, count = self._engine.nodes, self._engine.edges
             raise ValueError(
-                f"a graph of {nodes} nodes and {count} edges between different ones has nothing "
+                f"a graph of {self.num_nodes} nodes and {self.num_edges} edges between different ones has nothing "
                 "near or far; give one with edges"
             )
+        if weight is None and self._engine.weighted:
+            sources, targets, _ = self._engine.edge_arrays()
+            self._engine = _build(_inputs.Edges(sources, targets, None, self._ids))
         if largest_component:
             rows, self._engine = self._engine.largest_component()
             if len(rows) < len(self._ids):
@@ -113,6 +118,12 @@ class Graph:
     def num_edges(self) -> int:
         """The number of edges, each counted once."""
         return self._engine.edges
+
+    @property
+    def edge_index(self) -> Integers:
+        """Every edge once, as rows: sources above targets, of shape (2, m)."""
+        sources, targets, _ = self._engine.edge_arrays()
+        return np.stack([sources, targets]).astype(np.int64)
 
     @property
     def weighted(self) -> bool:
@@ -249,6 +260,13 @@ def some(ids: Ids) -> str:
     """The first ids, for people."""
     shown = ", ".join(repr(value) for value in ids.values[:3])
     return shown + (", ..." if len(ids) > 3 else "")
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    """Fails if something was asked for that cannot be done."""
+    for name, value in options.items():
+        if value is not None and not (isinstance(value, str) and value == _options.GRAPH[name]):
+            raise ValueError(f"{name} does not apply to this graph; {why}")
 
 
 def _build(edges: _inputs.Edges) -> _nearfar.Graph:

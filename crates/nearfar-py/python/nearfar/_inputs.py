@@ -75,6 +75,8 @@ def _from_networkx(graph: Any, options: dict[str, Any]) -> Edges:
         if found.count(None) < len(found):
             found = [1 if weight is None else weight for weight in found]
             weights = as_weights(found, _named(ids, sources, targets))
+        else:
+            _check_optional(name, "edge")
     if once is not None:
         sources, targets = sources[once], targets[once]
         weights = None if weights is None else weights[once]
@@ -93,6 +95,8 @@ def _from_igraph(graph: Any, options: dict[str, Any]) -> Edges:
     name, weights = _attribute(options), None
     if name is not None and name in graph.es.attributes():
         weights = as_weights(graph.es[name], _named(ids, sources, targets))
+    elif name is not None:
+        _check_optional(name, "edge")
     return Edges(sources, targets, weights, ids, graph.is_directed())
 
 
@@ -121,11 +125,14 @@ def _from_geometric(data: Any, options: dict[str, Any]) -> Edges:
     edges = as_numpy(data.edge_index)
     if edges.ndim != 2 or len(edges) != 2:
         raise ValueError(f"edge_index of shape {edges.shape}; it takes (2, m)")
-    name = _attribute(options)
-    given = getattr(data, "edge_weight" if name == "weight" else str(name), None)
     nodes = options["num_nodes"] or getattr(data, "num_nodes", None)
-    weight = options["weight"] if given is None and name is None else given
-    return _from_ends(edges[0], edges[1], weight, nodes)
+    weights = options["weight"]
+    if isinstance(weights, str):
+        name = "edge_weight" if weights == "weight" else weights
+        weights = getattr(data, name, None)
+        if weights is None:
+            _check_optional(options["weight"], "Data")
+    return _from_ends(edges[0], edges[1], weights, nodes)
 
 
 def _from_array(edges: npt.NDArray[Any], options: dict[str, Any]) -> Edges:
@@ -259,6 +266,12 @@ def _attribute(options: dict[str, Any]) -> str | None:
     """The name of the weights, in graphs whose edges have attributes."""
     weight = options["weight"]
     return weight if isinstance(weight, str) else None
+
+
+def _check_optional(name: str, owner: str) -> None:
+    """Weights that nobody asked for by their name need not be there."""
+    if name != "weight":
+        raise ValueError(f"no {owner} has an attribute {name!r} for weights; weight=None takes none")
 
 
 def _named(ids: Ids, sources: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Any:
