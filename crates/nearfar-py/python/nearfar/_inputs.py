@@ -7,9 +7,9 @@ has imported it already.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -62,24 +62,22 @@ def _from_networkx(graph: Any, options: dict[str, Any]) -> Edges:
     sources = np.repeat(np.arange(len(place)), np.fromiter(map(len, neighbours), int, len(place)))
     ends = map(place.__getitem__, chain.from_iterable(neighbours))
     targets = np.fromiter(ends, int, len(sources))
-    # An undirected edge stands in the rows of both of its ends.
-    once = None if graph.is_directed() else sources <= targets
-    weights = None
+    # An undirected edge stands in the rows of both of its ends: once is enough.
+    keep = np.ones(len(sources), bool) if graph.is_directed() else sources <= targets
+    sources, targets, weights = sources[keep], targets[keep], None
     name = _attribute(options)
     if name is not None:
-        data: Iterable[Any] = chain.from_iterable(row.values() for row in neighbours)
+        data = list(compress(chain.from_iterable(row.values() for row in neighbours), keep))
         if graph.is_multigraph():
             # Of parallel edges the first counts.
-            data = (next(iter(edges.values())) for edges in data)
-        found = [edge.get(name) for edge in data]
+            data = [next(iter(edges.values())) for edges in data]
+        # Most graphs have nothing to say about their edges, and that is soon seen.
+        found = [edge.get(name) for edge in data] if any(data) else []
         if found.count(None) < len(found):
             found = [1 if weight is None else weight for weight in found]
             weights = as_weights(found, _named(ids, sources, targets))
         else:
             _check_optional(name, "edge")
-    if once is not None:
-        sources, targets = sources[once], targets[once]
-        weights = None if weights is None else weights[once]
     return Edges(sources, targets, weights, ids, graph.is_directed())
 
 
