@@ -8,9 +8,9 @@ import nearfar
 import numpy as np
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped,unused-ignore]
 
-LAWS = ["uniform", "degree", "distance", "distance-min", "landmark-approx", "edge"]
+LAWS = ["uniform", "degree", "distance", "landmark-approx", "edge"]
 
-graph = nearfar.synth("moderate", nodes=1000, seed=0)
+graph = nearfar.synth("sparse", seed=0)
 centre = graph.nodes[0]
 hops = nearfar.distances(graph, centre)
 print(f"mean distance of the negatives of node {centre}; all nodes: {hops[hops > 0].mean():.2f}")
@@ -23,9 +23,6 @@ labels, splits = np.array(graph.labels), np.array(graph.splits)
 train, test = splits == "train", splits == "test"
 print("accuracy")
 for law in LAWS:
-    scores = []
-    for seed in range(2):
-        vectors = nearfar.embed(graph, negatives=law, dim=32, epochs=4, seed=seed).vectors
-        classifier = LogisticRegression(max_iter=1000).fit(vectors[train], labels[train])
-        scores.append(classifier.score(vectors[test], labels[test]))
-    print(f"  {law:<16} {np.mean(scores):.3f}")
+    vectors = nearfar.embed(graph, negatives=law, seed=0).vectors
+    classifier = LogisticRegression(max_iter=1000).fit(vectors[train], labels[train])
+    print(f"  {law:<16} {classifier.score(vectors[test], labels[test]):.3f}")
