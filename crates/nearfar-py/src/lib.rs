@@ -15,6 +15,9 @@ mod work;
 #[pyo3::pymodule]
 mod _nearfar {
     #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
     use crate::embedding::{Embedding, embed};
     #[pymodule_export]
     use crate::graph::{Graph, read, synth};

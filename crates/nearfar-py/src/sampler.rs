@@ -1,6 +1,7 @@
 //! Negatives for anyone's training.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nearfar::graph::Node;
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler as Law, Strategy};
@@ -25,12 +26,15 @@ pub(crate) struct NegativeSampler {
     plan: NegativePlan,
     seed: u64,
     threads: Option<usize>,
+    calls: AtomicU64,
 }
 
 #[pymethods]
 impl NegativeSampler {
+    /// Builds the law. `calls` is how often it was drawn from before.
     #[new]
-    fn new(py: Python<'_>, graph: &Graph, options: &str) -> PyResult<Self> {
+    #[pyo3(signature = (graph, options, calls=0))]
+    fn new(py: Python<'_>, graph: &Graph, options: &str, calls: u64) -> PyResult<Self> {
         let mut options = Options::parse(options)?;
         let config = options.put(NegativeConfig::default())?;
         let Seed { seed } = options.put(Seed::default())?;
@@ -45,7 +49,7 @@ impl NegativeSampler {
             let law = plan.build(&graph)?;
             Ok((plan, law))
         })?;
-        Ok(Self { nodes, law: law.into(), plan, seed, threads })
+        Ok(Self { nodes, law: law.into(), plan, seed, threads, calls: calls.into() })
     }
 
     /// The law that was chosen.
@@ -60,6 +64,12 @@ impl NegativeSampler {
         self.plan.summary()
     }
 
+    /// How often it was drawn from.
+    #[getter]
+    fn calls(&self) -> u64 {
+        self.calls.load(Relaxed)
+    }
+
     /// Draws `k` negatives of each centre. What is drawn depends on the seed, the number of the
     /// call, and the place of a centre among the others.
     fn sample<'py>(
@@ -67,7 +77,6 @@ impl NegativeSampler {
         py: Python<'py>,
         centres: Rows<'_>,
         k: usize,
-        call: u64,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let centres = centres.read(Some(self.nodes))?;
         if let Some(&lone) = centres.iter().find(|&&centre| !self.law.has_negatives(centre)) {
@@ -77,6 +86,7 @@ impl NegativeSampler {
             )));
         }
         let (count, law, seed) = (centres.len(), Arc::clone(&self.law), self.seed);
+        let call = self.calls.fetch_add(1, Relaxed);
         let mut negatives = vec![0; count * k];
         let draw = move |room: &mut Vec<Node>, (at, out): (usize, &mut [i64])| {
             room.resize(k, 0);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,7 @@ class NegativeSampler:
 
     def _build(self, graph: Graph, keywords: dict[str, Any], calls: int) -> None:
         self._graph, self._keywords = graph, keywords
-        self._engine = _nearfar.NegativeSampler(graph._engine, _options.as_json(keywords))
-        self._calls = itertools.count(calls)
+        self._engine = _nearfar.NegativeSampler(graph._engine, _options.as_json(keywords), calls)
 
     @property
     def law(self) -> str:
@@ -72,7 +70,7 @@ class NegativeSampler:
         for whoever gives a tensor."""
         if k < 0:
             raise ValueError(f"k is {k}; it takes at least 0")
-        return as_given(self._engine.sample(self.rows(nodes), k, next(self._calls)), nodes)
+        return as_given(self._engine.sample(self.rows(nodes), k), nodes)
 
     def sample_edges(self, edge_index: Any, k: int = 1) -> Any:
         """Draws ``k`` negatives of the source of each edge: edges that are not to be, as rows, of
@@ -94,9 +92,7 @@ class NegativeSampler:
         return f"NegativeSampler {self._engine.summary.removeprefix('negatives ')}"
 
     def __reduce__(self) -> Any:
-        # A look at the counter: count(7) says in its own words what it would give next.
-        calls = self._calls.__reduce__()[1][0]
-        return _unpickled, (self._graph, self._keywords, calls)
+        return _unpickled, (self._graph, self._keywords, self._engine.calls)
 
 
 def _unpickled(graph: Graph, keywords: dict[str, Any], calls: int) -> NegativeSampler:
