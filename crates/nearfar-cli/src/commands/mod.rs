@@ -13,6 +13,7 @@ mod stats;
 mod synth;
 
 use nearfar::graph::{Dataset, ReadOptions};
+use nearfar::negative::parse_bytes as memory;
 
 use crate::print;
 
@@ -78,19 +79,4 @@ fn read(source: &str, options: &ReadOptions, quiet: bool) -> anyhow::Result<Data
         }
     }
     Ok(dataset)
-}
-
-/// Bytes, as people write them.
-fn memory(text: &str) -> Result<u64, String> {
-    let lower = text.to_lowercase();
-    let units =
-        [("gb", 1e9), ("g", 1e9), ("mb", 1e6), ("m", 1e6), ("kb", 1e3), ("k", 1e3), ("b", 1.0)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|(name, unit)| lower.strip_suffix(name).map(|number| (number, *unit)))
-        .unwrap_or((&lower, 1.0));
-    match number.trim().parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as u64),
-        _ => Err("a size such as 800MB or 8GB".to_owned()),
-    }
 }

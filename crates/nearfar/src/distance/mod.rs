@@ -3,17 +3,21 @@
 mod bfs;
 mod diameter;
 mod histogram;
+mod hops;
 mod landmarks;
 mod levels;
 mod outliers;
+mod summary;
 mod table;
 
 pub use bfs::{LANES, Lanes, Sweep};
 pub use diameter::Diameter;
 pub use histogram::DistanceHistogram;
+pub use hops::hops;
 pub use landmarks::Landmarks;
 pub use levels::Levels;
 pub use outliers::{OutlierConfig, outliers};
+pub use summary::Summary;
 pub use table::{Cell, HopRows, HopTable};
 
 use std::str::FromStr;

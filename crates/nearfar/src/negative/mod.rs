@@ -15,7 +15,7 @@ mod table;
 mod uniform;
 
 pub use config::{Amount, NegativeConfig, Negatives, Strategy};
-pub use plan::{Budget, NegativePlan};
+pub use plan::{Budget, NegativePlan, parse_bytes};
 
 use crate::graph::Node;
 use crate::rng::Rng;

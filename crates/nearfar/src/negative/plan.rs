@@ -34,6 +34,21 @@ impl Default for Budget {
     }
 }
 
+/// Bytes, as people write them: `800MB`, `8GB`, `8e9`. The error says what it takes.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let lower = text.to_lowercase();
+    let units =
+        [("gb", 1e9), ("g", 1e9), ("mb", 1e6), ("m", 1e6), ("kb", 1e3), ("k", 1e3), ("b", 1.0)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|(name, unit)| lower.strip_suffix(name).map(|number| (number, *unit)))
+        .unwrap_or((&lower, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as u64),
+        _ => Err("a size such as 800MB or 8GB".to_owned()),
+    }
+}
+
 /// A law with all choices made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NegativePlan {
@@ -299,5 +314,29 @@ fn time(seconds: f64) -> String {
         s if s < 600.0 => format!("{s:.0} s"),
         s if s < 36_000.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.0} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_bytes;
+
+    #[test]
+    fn bytes_are_read_as_people_write_them() {
+        let cases = [
+            ("8GB", 8_000_000_000),
+            ("800 mb", 800_000_000),
+            ("1.5g", 1_500_000_000),
+            ("64k", 64_000),
+            ("12b", 12),
+            ("4096", 4096),
+            ("8e9", 8_000_000_000),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GB", "-1GB", "0", "inf", "8TB", "nan"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
     }
 }

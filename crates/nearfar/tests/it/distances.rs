@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use nearfar::distance::{
-    Diameter, DistanceHistogram, Far, HopRows, HopTable, LANES, Landmarks, Levels, Sweep,
+    Diameter, DistanceHistogram, Far, HopRows, HopTable, LANES, Landmarks, Levels, Summary, Sweep,
+    hops,
 };
 use nearfar::graph::{Components, Graph, Node, ReadOptions, read};
 use proptest::prelude::*;
@@ -44,6 +45,19 @@ fn check_all(graph: &Graph) {
                 }
             }
         }
+    }
+    let listed: Vec<i32> = oracle
+        .iter()
+        .flat_map(|row| row.iter().map(|hops| hops.map_or(-1, u32::cast_signed)))
+        .collect();
+    let all: Vec<Node> = (0..n as Node).collect();
+    assert_eq!(hops(graph, &all), listed, "from all at once");
+    for few in all.chunks(3) {
+        assert_eq!(
+            hops(graph, few),
+            listed[few[0] as usize * n..][..few.len() * n],
+            "from {few:?}"
+        );
     }
     let largest = pairs.len() as u32 - 1;
     let histogram = DistanceHistogram::exact(graph);
@@ -99,6 +113,26 @@ fn a_sweep_reports_levels_in_order_and_can_be_stopped() {
         });
         assert!(end.is_break());
     }
+}
+
+#[test]
+fn distances_may_be_asked_for_twice_and_from_nowhere() {
+    let graph = islands();
+    let sources: Vec<Node> = [0; 40].into();
+    assert_eq!(hops(&graph, &sources), hops(&graph, &[0]).repeat(40));
+    assert!(hops(&graph, &[]).is_empty());
+}
+
+#[test]
+fn a_summary_of_few_sources_knows_what_it_does_not_know() {
+    let graph = path(2000);
+    let exact = Summary::new(&graph, None, 0);
+    assert_eq!((exact.diameter, exact.diameter_exact, exact.distance_sources), (1999, true, 2000));
+    assert_eq!(exact.distance_histogram[&1999], 2);
+    assert_eq!(exact, Summary::new(&graph, Some(usize::MAX), 0));
+    let sampled = Summary::new(&graph, Some(5), 0);
+    assert_eq!((sampled.distance_sources, sampled.graph), (5, exact.graph));
+    assert!(sampled.diameter_exact && sampled.diameter == 1999, "a path needs few searches");
 }
 
 #[test]

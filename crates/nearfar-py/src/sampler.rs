@@ -1,0 +1,109 @@
+//! Negatives for anyone's training.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use nearfar::graph::Node;
+use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler as Law, Strategy};
+use nearfar::rng::{Purpose, Rng};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::graph::{Graph, Rows};
+use crate::options::{Options, Resources, Seed, check};
+use crate::work;
+
+/// Fewer draws than this take less time than starting threads for them.
+const FEW: usize = 1 << 15;
+
+/// A law, ready to be drawn from.
+#[pyclass(frozen, module = "nearfar._nearfar")]
+pub(crate) struct NegativeSampler {
+    nodes: usize,
+    law: Arc<dyn Law>,
+    plan: NegativePlan,
+    seed: u64,
+    threads: Option<usize>,
+    calls: AtomicU64,
+}
+
+#[pymethods]
+impl NegativeSampler {
+    /// Builds the law. `calls` is how often it was drawn from before.
+    #[new]
+    #[pyo3(signature = (graph, options, calls=0))]
+    fn new(py: Python<'_>, graph: &Graph, options: &str, calls: u64) -> PyResult<Self> {
+        let mut options = Options::parse(options)?;
+        let config = options.put(NegativeConfig::default())?;
+        let Seed { seed } = options.put(Seed::default())?;
+        let resources = options.put(Resources::default())?;
+        options.end()?;
+        check(config.validate())?;
+        let budget = Budget { memory: resources.memory()?, ..Default::default() };
+        let (graph, threads) = (Arc::clone(&graph.shared), resources.threads);
+        let nodes = graph.nodes();
+        let (plan, law) = work::run(py, threads, None, move |_| {
+            let plan = NegativePlan::new(&graph, &config, &budget)?;
+            let law = plan.build(&graph)?;
+            Ok((plan, law))
+        })?;
+        Ok(Self { nodes, law: law.into(), plan, seed, threads, calls: calls.into() })
+    }
+
+    /// The law that was chosen.
+    #[getter]
+    fn negatives(&self) -> &'static str {
+        self.plan.negatives.name()
+    }
+
+    /// How it is drawn from, and why so.
+    #[getter]
+    fn summary(&self) -> String {
+        self.plan.summary()
+    }
+
+    /// How often it was drawn from.
+    #[getter]
+    fn calls(&self) -> u64 {
+        self.calls.load(Relaxed)
+    }
+
+    /// Draws `k` negatives of each centre. What is drawn depends on the seed, the number of the
+    /// call, and the place of a centre among the others.
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        centres: Rows<'_>,
+        k: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let centres = centres.read(Some(self.nodes))?;
+        if let Some(&lone) = centres.iter().find(|&&centre| !self.law.has_negatives(centre)) {
+            return Err(PyValueError::new_err(format!(
+                "row {lone} is linked to every other node: it has no negatives by '{}'",
+                self.negatives()
+            )));
+        }
+        let (count, law, seed) = (centres.len(), Arc::clone(&self.law), self.seed);
+        let call = self.calls.fetch_add(1, Relaxed);
+        let mut negatives = vec![0; count * k];
+        let draw = move |room: &mut Vec<Node>, (at, out): (usize, &mut [i64])| {
+            room.resize(k, 0);
+            law.fill(centres[at], &mut Rng::new(seed, Purpose::Negative, call, at as u64), room);
+            out.iter_mut().zip(room).for_each(|(out, node)| *out = i64::from(*node));
+        };
+        // By levels, every centre is a search of the whole graph.
+        if negatives.len() < FEW && self.plan.strategy != Some(Strategy::Levels) {
+            let mut room = Vec::new();
+            negatives.chunks_mut(k.max(1)).enumerate().for_each(|each| draw(&mut room, each));
+        } else {
+            negatives = work::run(py, self.threads, None, move |_| {
+                let each = negatives.par_chunks_mut(k.max(1)).enumerate();
+                each.for_each_init(Vec::new, draw);
+                Ok(negatives)
+            })?;
+        }
+        PyArray1::from_vec(py, negatives).reshape([count, k])
+    }
+}

@@ -1,0 +1,115 @@
+//! Work that Python waits for.
+//!
+//! It runs on threads of its own, which never see Python, while the thread that asked lets others
+//! have the interpreter. Twenty times a second that thread looks whether Ctrl-C was pressed, and
+//! in between it passes on what the work tells: callbacks run where the call was made, and what
+//! they raise comes out of it.
+//!
+//! Each call has its own pool. That costs some ten microseconds a thread, and in exchange a
+//! process that forks, calls from several threads, or goes on after an interrupted call finds
+//! nothing in a state that it must not see. Work whose caller is gone ends with the next thing it
+//! wants to tell.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use nearfar::train::{Event, Sink};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
+use serde::Serialize;
+
+use crate::error::exception;
+
+const TICK: Duration = Duration::from_millis(50);
+
+/// Something that happened, as JSON, and where to answer whether to go on.
+struct Told {
+    event: String,
+    answer: Sender<ControlFlow<()>>,
+}
+
+/// The ear of whoever waits for the work.
+pub(crate) struct Caller {
+    told: Sender<Told>,
+    stopped: bool,
+}
+
+impl Caller {
+    /// Tells an event and waits for the answer. Whoever said stop once, or is gone, is not asked
+    /// again.
+    pub(crate) fn tell(&mut self, event: &impl Serialize) -> ControlFlow<()> {
+        if !self.stopped {
+            let (answer, answered) = channel();
+            let event = serde_json::to_string(event).unwrap_or_default();
+            let told = self.told.send(Told { event, answer }).is_ok();
+            self.stopped = !told || answered.recv().unwrap_or(ControlFlow::Break(())).is_break();
+        }
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Sink for Caller {
+    fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
+        Ok(self.tell(event))
+    }
+}
+
+/// Does `work` on `threads` threads, or one a core. `callback` is called with every event that
+/// the work tells, as JSON; if it answers with something false, the work is asked to end.
+pub(crate) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Caller) -> nearfar::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if threads == Some(0) {
+        return Err(PyValueError::new_err("threads is 0; it takes at least 1"));
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    let pool =
+        pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
+    let (told, messages) = channel();
+    let (done, result) = channel();
+    pool.spawn(move || {
+        let mut caller = Caller { told, stopped: false };
+        let result = catch_unwind(AssertUnwindSafe(|| work(&mut caller)));
+        // Whoever no longer waits does not want it.
+        let _ = done.send(result);
+    });
+    let result = py.detach(move || {
+        listen(&messages, callback.as_ref())?;
+        PyResult::Ok(result.recv())
+    })?;
+    match result {
+        Ok(Ok(result)) => result.map_err(|error| exception(&error)),
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => Err(PyOSError::new_err("the threads ended before their work")),
+    }
+}
+
+/// Passes on what is told until the work is done.
+fn listen(messages: &Receiver<Told>, callback: Option<&Py<PyAny>>) -> PyResult<()> {
+    loop {
+        match messages.recv_timeout(TICK) {
+            Ok(Told { event, answer }) => {
+                let go_on = Python::attach(|py| {
+                    check_interrupt(py)?;
+                    callback.map_or(Ok(true), |f| f.bind(py).call1((event,))?.is_truthy())
+                })?;
+                let go_on = if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+                // Nobody waits for the answer if the work failed.
+                let _ = answer.send(go_on);
+            }
+            Err(RecvTimeoutError::Timeout) => Python::attach(check_interrupt)?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// Fails if Ctrl-C was pressed, or another signal's handler raised something.
+fn check_interrupt(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}

@@ -1,0 +1,78 @@
+"""The estimator, as scikit-learn uses it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import nearfar
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+
+@pytest.fixture(scope="module")
+def karate() -> nearfar.Graph:
+    return nearfar.Graph("builtin:karate")
+
+
+def test_parameters_clone_and_pickle(karate: nearfar.Graph) -> None:
+    model = nearfar.NearFar(dim=8, negatives="uniform", seed=3)
+    assert model.get_params()["dim"] == 8 and model.get_params()["gamma"] == 1.0
+    copy = clone(model).set_params(epochs=2)
+    assert (copy.dim, copy.epochs, model.epochs) == (8, 2, 12)
+    assert repr(model) == "NearFar(dim=8, negatives='uniform', seed=3)"
+    fitted = copy.fit(karate)
+    back = pickle.loads(pickle.dumps(fitted))
+    assert (back.transform(karate) == fitted.embedding_.vectors).all()
+    with pytest.raises(TypeError, match="did you mean 'dim'"):
+        nearfar.NearFar(dimensions=3)
+    with pytest.raises(ValueError, match="not fitted"):
+        clone(model).transform([1])
+
+
+def test_it_makes_what_embed_makes(karate: nearfar.Graph) -> None:
+    vectors = nearfar.NearFar(dim=8, epochs=2).fit_transform(karate)
+    assert (vectors == nearfar.embed(karate, dim=8, epochs=2).vectors).all()
+    with pytest.raises(ValueError, match="other nodes than the one that was fitted"):
+        nearfar.NearFar(dim=8, epochs=2).fit(karate).transform([(0, 1), (1, 2)])
+
+
+def test_it_sits_in_a_pipeline(karate: nearfar.Graph) -> None:
+    pipeline = make_pipeline(nearfar.NearFar(dim=8), StandardScaler(), LogisticRegression())
+    pipeline.fit(karate, karate.labels)
+    assert pipeline.score(karate, karate.labels) > 0.9
+    assert pipeline.predict([0, 33]).tolist() == ["Mr. Hi", "Officer"]
+    assert list(pipeline[0].get_feature_names_out()[:2]) == ["nearfar0", "nearfar1"]
+
+
+def test_it_can_be_searched_over(karate: nearfar.Graph) -> None:
+    pipeline = make_pipeline(nearfar.NearFar(graph=karate, epochs=3, dim=8), LogisticRegression())
+    search = GridSearchCV(pipeline, {"nearfar__negatives": ["uniform", "distance"]}, cv=2)
+    search.fit(np.arange(34), np.array(karate.labels))
+    assert search.best_score_ > 0.7
+
+
+def test_it_works_without_scikit_learn() -> None:
+    script = """
+        import sys
+        sys.modules["sklearn"] = sys.modules["sklearn.base"] = None
+        import nearfar
+        model = nearfar.NearFar(dim=8, epochs=1).set_params(seed=4)
+        print(model.fit_transform("builtin:karate").shape, model.get_params()["seed"])
+    """
+    script = textwrap.dedent(script)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "(34, 8) 4\n"
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    script = "import sys, nearfar; print([m for m in ('sklearn', 'pandas', 'scipy', 'networkx') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,71 @@
+//! What there is to say about a graph: sizes, components, and how far apart its nodes are.
+
+use std::collections::BTreeMap;
+
+use super::{Diameter, DistanceHistogram};
+use crate::graph::{Components, Graph, GraphStats};
+
+/// A row of the paper's Table 1, and more.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Summary {
+    /// Sizes, degrees and components.
+    #[serde(flatten)]
+    pub graph: GraphStats,
+    /// Whether edges have weights.
+    pub weighted: bool,
+    /// The number of classes, for whoever knows it: the graph does not.
+    pub classes: Option<usize>,
+    /// The largest finite distance that is known of.
+    pub diameter: u32,
+    /// Whether the diameter is exact, or only the largest distance that was met.
+    pub diameter_exact: bool,
+    /// The mean distance of pairs that have one.
+    pub mean_distance: f64,
+    /// Ordered pairs of different nodes by their distance.
+    pub distance_histogram: BTreeMap<u32, u64>,
+    /// Ordered pairs without a path.
+    pub unreachable_pairs: u64,
+    /// How many nodes were searched from; all, if the histogram is exact.
+    pub distance_sources: usize,
+}
+
+impl Summary {
+    /// Counts distances from `sources` random nodes, or from all if there are no more than that.
+    /// `None` stands for all, or 1024 in graphs where that would take minutes.
+    pub fn new(graph: &Graph, sources: Option<usize>, seed: u64) -> Self {
+        let components = Components::new(graph);
+        let histogram = histogram(graph, sources, seed);
+        let exact = histogram.sources == graph.nodes();
+        let (diameter, diameter_exact) = if exact {
+            (histogram.largest(), true)
+        } else {
+            // A few dozen searches settle the diameter of most real graphs.
+            let diameter = Diameter::new(graph, &components, 64);
+            (diameter.at_least.max(histogram.largest()), diameter.is_exact())
+        };
+        Self {
+            graph: GraphStats::new(graph, &components),
+            weighted: graph.is_weighted(),
+            classes: None,
+            diameter,
+            diameter_exact,
+            mean_distance: histogram.mean(),
+            distance_histogram: (0..).zip(histogram.pairs).skip(1).collect(),
+            unreachable_pairs: histogram.unreachable,
+            distance_sources: histogram.sources,
+        }
+    }
+}
+
+fn histogram(graph: &Graph, sources: Option<usize>, seed: u64) -> DistanceHistogram {
+    /// Nodes × edges up to which all distances are counted: a minute or two on two cores.
+    const PATIENCE: u64 = 400_000_000_000;
+    const SAMPLE: usize = 1024;
+    let quick = graph.nodes() as u64 * graph.arcs() as u64 <= PATIENCE;
+    let count = sources.unwrap_or(if quick { graph.nodes() } else { SAMPLE });
+    if count >= graph.nodes() {
+        DistanceHistogram::exact(graph)
+    } else {
+        DistanceHistogram::sampled(graph, count, seed)
+    }
+}
