@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::Context;
 use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Graph, ReadOptions};
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
-use nearfar::train::{Checkpoint, Start, TrainConfig, embed_from, memory};
+use nearfar::negative::{NegativeConfig, NegativePlan};
+use nearfar::train::{Checkpoint, Start, TrainConfig, budget, embed_from};
 
 use super::listener::{Listener, Saving};
 use super::settings;
@@ -98,20 +98,12 @@ impl Options {
         mut listener: Listener,
         quiet: bool,
     ) -> anyhow::Result<Vec<f32>> {
-        let needed = memory(graph, &self.train);
-        let left = self.max_memory.checked_sub(needed).with_context(|| {
-            format!(
-                "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
-                 smaller --dim, or allow more",
-                needed.div_ceil(1_000_000)
-            )
-        })?;
-        let budget = Budget { memory: left, ..Default::default() };
+        let budget = budget(graph, &self.train, self.max_memory)?;
         let plan = NegativePlan::new(graph, &self.negatives, &budget)?;
         if !quiet {
             print::message(&plan.summary());
-            let total = (needed + plan.bytes).div_ceil(1_000_000);
-            print::message(&format!("memory: about {total} MB"));
+            let total = graph.bytes() + plan.peak(budget.beside);
+            print::message(&format!("memory: about {} MB", total.div_ceil(1_000_000)));
         }
         let sampler = plan.build(graph)?;
         let vectors = embed_from(start, graph, &*sampler, &self.train, &mut listener)?;

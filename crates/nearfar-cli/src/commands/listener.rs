@@ -117,6 +117,9 @@ impl Sink for Listener {
         match event {
             Event::Progress { done } => self.show(*done),
             event => {
+                if let Event::Started { .. } = event {
+                    self.start = Instant::now();
+                }
                 if let Event::Epoch { pairs, loss, .. } = event {
                     self.pairs += pairs;
                     let rate = self.pairs as f64 / self.start.elapsed().as_secs_f64() / 1e6;

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::negative::NegativeSampler;
+use crate::negative::{Budget, NegativeSampler};
 use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
 use blocks::Blocks;
@@ -30,8 +30,8 @@ use pairs::{Pairs, Sampling, Sources};
 use pull::Pull;
 use stream::Tables;
 
-/// The memory that training takes beside the negatives: the graph, the tables, and the pairs of an
-/// epoch.
+/// The memory that training takes beside the graph and the negatives: the tables, and the pairs of
+/// an epoch.
 pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     let n = graph.nodes() as u64;
     let tables = (config.order * config.dim.next_multiple_of(LANES) * 4) as u64;
@@ -44,7 +44,20 @@ pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     } else {
         0
     };
-    graph.bytes() + Walk::bytes(graph) + n * (tables + pairs + walks)
+    Walk::bytes(graph) + n * (tables + pairs + walks)
+}
+
+/// What negatives may take if the whole run may take `limit` bytes.
+pub fn budget(graph: &Graph, config: &TrainConfig, limit: u64) -> Result<Budget> {
+    let (graph_bytes, beside) = (graph.bytes(), memory(graph, config));
+    match limit.checked_sub(graph_bytes) {
+        Some(memory) if memory >= beside => Ok(Budget { memory, beside, ..Default::default() }),
+        _ => Err(Error::Budget(format!(
+            "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a smaller \
+             --dim, or allow more",
+            (graph_bytes + beside).div_ceil(1_000_000)
+        ))),
+    }
 }
 
 /// Where a run starts.
