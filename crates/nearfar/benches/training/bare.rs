@@ -185,6 +185,16 @@ unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
     let old = *row(centre);
     let mut sum = [0.0_f32; DIM];
     for (at, &other) in others.iter().enumerate() {
+        // As in the trainer, or memory would keep the arithmetic waiting.
+        #[cfg(target_arch = "x86_64")]
+        if let Some(&next) = others.get(at + 8) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let next = table.wrapping_add(next as usize * DIM).cast::<i8>();
+            // SAFETY: asking for memory in advance does not read it.
+            (0..DIM / LANES).for_each(|line| unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(line * 64));
+            });
+        }
         let other = row(other as usize);
         let mut parts = [[0.0_f32; LANES]; 4];
         for (chunk, (old, other)) in old.chunks(LANES).zip(other.chunks(LANES)).enumerate() {
