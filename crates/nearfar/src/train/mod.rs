@@ -8,12 +8,16 @@ pub mod kernel;
 pub mod pairs;
 mod pull;
 pub mod rank;
+mod records;
+mod settings;
 pub mod stream;
 mod windows;
 
 pub use checkpoint::{Checkpoint, State};
 pub use config::{L2, Model, TrainConfig};
 pub use event::{Event, Sink};
+pub use records::{Records, Saving};
+pub use settings::Settings;
 
 use std::sync::Arc;
 
