@@ -13,7 +13,7 @@ import nearfar
 import numpy as np
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped,unused-ignore]
 
-graph = nearfar.Graph(sys.argv[1]) if len(sys.argv) > 1 else nearfar.synth("dense", seed=1)
+graph = nearfar.Graph(sys.argv[1]) if len(sys.argv) > 1 else nearfar.synth("dense", seed=3)
 if graph.labels is None or graph.splits is None:
     sys.exit("the folder needs labels.tsv and splits.tsv")
 labels, splits = np.array(graph.labels), np.array(graph.splits)

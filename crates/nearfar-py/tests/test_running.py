@@ -185,7 +185,8 @@ def test_a_checkpoint_is_gone_on_with_to_the_same_bytes(tmp_path: Path) -> None:
     resumed = nearfar.embed("builtin:karate", checkpoint=str(state), resume=True, log=log, **SMALL)
     assert (resumed.vectors == whole).all()
     events = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [event.get("epoch") for event in events] == [None, 3, 4]
+    # The state of an epoch is not saved if that would take longer than the epoch.
+    assert [event.get("epoch") for event in events] in ([None, 3, 4], [None, 2, 3, 4])
     assert all(event["seconds"] >= 0 for event in events)
     with pytest.raises(ValueError, match="resume takes the folder"):
         nearfar.embed("builtin:karate", resume=True)

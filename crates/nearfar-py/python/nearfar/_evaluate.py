@@ -51,7 +51,8 @@ def classify(
     >>> scores = nearfar.classify(emb, graph.labels, train_ratio=0.5)
     >>> scores.accuracy > 0.8, len(scores.accuracy.runs)
     (True, 10)
-    >>> nearfar.classify(emb, {0: "a", 1: "a", 32: "b", 33: "b"}, train_ratio=0.5, repeats=1)
+    >>> known = {0: "a", 1: "a", 32: "b", 33: "b"}
+    >>> nearfar.classify(emb, known, train_ratio=0.5, repeats=1, stratified=True)
     Classification into 2 classes, trained on 2 nodes and scored on 2: F1-macro ...
     """
     _options.check("classify()", options, _options.CLASSIFY)

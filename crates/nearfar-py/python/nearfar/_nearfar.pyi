@@ -35,6 +35,12 @@ class Graph:
         nodes: int | None = None,
         ids: list[str] | None = None,
     ) -> Graph: ...
+    @staticmethod
+    def from_rows(
+        offsets: npt.NDArray[Any],
+        targets: npt.NDArray[Any],
+        weights: npt.NDArray[np.float32] | None = None,
+    ) -> Graph: ...
     @property
     def nodes(self) -> int: ...
     @property

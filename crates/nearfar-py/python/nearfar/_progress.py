@@ -56,7 +56,7 @@ class _Tqdm:
     """A bar in terminals and notebooks."""
 
     def __init__(self, tqdm: Any) -> None:
-        form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+        form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
         self._bar = tqdm(total=1.0, bar_format=form)
         self._first = True
 
