@@ -1,7 +1,7 @@
 //! Rows that are there already: an adjacency matrix in compressed form.
 //!
-//! The usual one has both directions of every edge, in sorted rows, without loops and repeats. That
-//! is a graph as it is, once it is checked, and checking is quicker than building.
+//! The usual one has both directions of every edge, in sorted rows without repeats. Once that is
+//! checked it is a graph, but for its loops, and checking takes a third of the time of building.
 
 use std::ops::Range;
 
@@ -45,10 +45,7 @@ impl Rows {
         }
         if weights.as_ref().is_none_or(|weights| weights.len() == targets.len()) && self.is_graph()
         {
-            let Self { offsets, targets, weights, names } = self;
-            let repeats = targets.len() / 2;
-            let graph = Graph { offsets, targets, weights, names };
-            return Ok((graph, Dropped { repeats, ..Default::default() }));
+            return Ok(self.without_loops());
         }
         let row = |(row, bounds): (usize, &[usize])| {
             let row = row as Node;
@@ -59,7 +56,7 @@ impl Rows {
         EdgeList { pairs, weights, names }.build()
     }
 
-    /// Whether nothing has to be sorted, dropped or added.
+    /// Whether nothing has to be sorted or added, and only loops have to be dropped.
     fn is_graph(&self) -> bool {
         let n = self.names.len();
         let in_order = |bounds: &[usize]| {
@@ -75,8 +72,7 @@ impl Rows {
                 .all(|at| self.is_mirrored(at * run..n.min((at + 1) * run)))
     }
 
-    /// Whether these rows list all rows before them that list them, and nothing else up to
-    /// themselves. Rows are sorted, and gone through in order: what a row is listed by comes in the
+    /// Whether these rows list all rows before them that list them, and no other before them. Rows are sorted, and gone through in order: what a row is listed by comes in the
     /// order in which it lists it.
     fn is_mirrored(&self, rows: Range<usize>) -> bool {
         let mut next = self.offsets[rows.clone()].to_vec();
@@ -95,13 +91,51 @@ impl Rows {
                 *next += 1;
             }
         }
-        let above = |row: usize, next: usize| self.targets[next] as usize > row;
-        rows.zip(next).all(|(row, next)| next == self.offsets[row + 1] || above(row, next))
+        let before = |row: usize, next: usize| (self.targets[next] as usize) < row;
+        rows.zip(next).all(|(row, next)| next == self.offsets[row + 1] || !before(row, next))
+    }
+
+    /// The graph of rows that are one.
+    fn without_loops(self) -> (Graph, Dropped) {
+        let Self { mut offsets, mut targets, mut weights, names } = self;
+        let loops: Vec<usize> = (0..names.len())
+            .into_par_iter()
+            .filter_map(|row| {
+                let bounds = offsets[row]..offsets[row + 1];
+                let at = targets[bounds.clone()].binary_search(&(row as Node)).ok()?;
+                Some(bounds.start + at)
+            })
+            .collect();
+        if !loops.is_empty() {
+            drop_places(&mut targets, &loops);
+            if let Some(weights) = &mut weights {
+                drop_places(weights, &loops);
+            }
+            let mut dropped = 0;
+            for offset in &mut offsets {
+                dropped += loops[dropped..].iter().take_while(|at| **at < *offset).count();
+                *offset -= dropped;
+            }
+        }
+        let repeats = targets.len() / 2;
+        let dropped = Dropped { self_loops: loops.len(), repeats, zero_weights: 0 };
+        (Graph { offsets, targets, weights, names }, dropped)
     }
 
     fn weight(&self, at: usize) -> Option<u32> {
         self.weights.as_ref().map(|weights| weights[at].to_bits())
     }
+}
+
+/// Drops what stands at these places, which are in order.
+fn drop_places<T: Copy>(cells: &mut Vec<T>, places: &[usize]) {
+    let ends = places[1..].iter().copied().chain([cells.len()]);
+    let mut kept = places[0];
+    for (&place, end) in places.iter().zip(ends) {
+        cells.copy_within(place + 1..end, kept);
+        kept += end - place - 1;
+    }
+    cells.truncate(kept);
 }
 
 #[cfg(test)]
@@ -141,11 +175,10 @@ mod tests {
     fn only_whole_graphs_are_taken_as_they_are() {
         let whole = symmetric(&[(0, 1), (1, 2), (0, 3), (2, 3), (5, 2)]);
         assert!(rows(&whole, true).is_graph());
-        let changes: [fn(&mut Cells); 7] = [
+        let changes: [fn(&mut Cells); 6] = [
             |cells| cells[3].truncate(1),
             |cells| cells[0].retain(|cell| cell.0 != 1),
             |cells| cells[2].reverse(),
-            |cells| cells[5].push((5, 1.0)),
             |cells| cells[1].push((2, 1.0)),
             |cells| cells[5].push((99, 1.0)),
             |cells| cells[1][0].1 = 7.0,
@@ -155,6 +188,14 @@ mod tests {
             change(&mut cells);
             assert!(!rows(&cells, true).is_graph(), "change {at}");
         }
+        let mut looped = whole.clone();
+        looped[5].push((5, 1.0));
+        looped[0].insert(0, (0, 2.0));
+        let looped = rows(&looped, true);
+        assert!(looped.is_graph());
+        let (graph, dropped) = looped.build().unwrap();
+        assert_eq!(dropped, Dropped { self_loops: 2, repeats: 5, zero_weights: 0 });
+        assert_eq!((graph.neighbours(0), graph.neighbours(5)), (&[1, 3][..], &[2][..]));
     }
 
     #[test]
@@ -170,10 +211,16 @@ mod tests {
         #[test]
         fn rows_make_the_graph_that_their_edges_make(
             edges in prop::collection::vec((0_u32..12, 0_u32..12), 0..40),
+            loops in prop::collection::btree_set(0_u32..12, 0..4),
             extra in prop::collection::vec((0_usize..12, 0_u32..12, 0_u8..3), 0..3),
             weighted: bool,
         ) {
             let mut cells = symmetric(&edges);
+            for row in loops {
+                let cells = &mut cells[row as usize];
+                cells.push((row, 2.0));
+                cells.sort_by_key(|cell| cell.0);
+            }
             for (row, target, weight) in extra {
                 cells[row].push((target, f32::from(weight)));
             }
