@@ -8,7 +8,6 @@ mod measure;
 mod neighbors;
 mod outliers;
 mod sample;
-mod settings;
 mod stats;
 mod synth;
 

@@ -8,12 +8,16 @@ pub mod kernel;
 pub mod pairs;
 mod pull;
 pub mod rank;
+mod records;
+mod settings;
 pub mod stream;
 mod windows;
 
 pub use checkpoint::{Checkpoint, State};
 pub use config::{L2, Model, TrainConfig};
 pub use event::{Event, Sink};
+pub use records::{Records, Saving};
+pub use settings::Settings;
 
 use std::sync::Arc;
 
@@ -21,7 +25,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::negative::{Budget, NegativeSampler};
+use crate::negative::NegativeSampler;
 use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
 use blocks::Blocks;
@@ -45,19 +49,6 @@ pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
         0
     };
     Walk::bytes(graph) + n * (tables + pairs + walks)
-}
-
-/// What negatives may take if the whole run may take `limit` bytes.
-pub fn budget(graph: &Graph, config: &TrainConfig, limit: u64) -> Result<Budget> {
-    let (graph_bytes, beside) = (graph.bytes(), memory(graph, config));
-    match limit.checked_sub(graph_bytes) {
-        Some(memory) if memory >= beside => Ok(Budget { memory, beside, ..Default::default() }),
-        _ => Err(Error::Budget(format!(
-            "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a smaller \
-             --dim, or allow more",
-            (graph_bytes + beside).div_ceil(1_000_000)
-        ))),
-    }
 }
 
 /// Where a run starts.
