@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use anyhow::Context;
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::{Graph, ReadOptions};
+use nearfar::graph::{Dataset, Graph, ReadOptions};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
 use nearfar::train::{Checkpoint, Start, TrainConfig, embed_from, memory};
 
 use super::listener::{Listener, Saving};
+use super::scoring::{self, Scoring};
 use super::settings;
 use crate::print;
 
@@ -38,6 +39,8 @@ pub(crate) struct Args {
     /// File to write one JSON object for every epoch to
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    scoring: scoring::Args,
 }
 
 /// What is trained, and how: the options of every command that trains.
@@ -58,7 +61,9 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
-    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
+    let graph = Arc::new(graph);
+    let scoring = args.scoring.scoring(&graph, labels, splits)?;
     check_writable(&args.output, args.format, graph.names())?;
     let (saving, checkpoint) = match &args.checkpoint {
         Some(folder) => checkpoint(folder, args, &graph)?,
@@ -69,7 +74,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     }
     let start_at = Start { checkpoint, ..Default::default() };
     let listener = Listener::new(args.options.train.epochs, args.log.as_deref(), saving, quiet)?;
-    let vectors = args.options.vectors(&graph, start_at, listener, quiet)?;
+    let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
     let embedding = Embedding::new(graph.names().clone(), args.options.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
     if !quiet {
@@ -96,9 +101,12 @@ impl Options {
         graph: &Arc<Graph>,
         start: Start,
         mut listener: Listener,
+        scoring: Option<&Scoring>,
         quiet: bool,
     ) -> anyhow::Result<Vec<f32>> {
-        let needed = memory(graph, &self.train);
+        let every = scoring.map(|scoring| scoring.sink(graph, &mut listener)).transpose()?;
+        let of_scoring = scoring.map_or(0, |s| s.memory(graph.nodes(), self.train.dim));
+        let needed = memory(graph, &self.train) + of_scoring;
         let left = self.max_memory.checked_sub(needed).with_context(|| {
             format!(
                 "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
@@ -114,7 +122,13 @@ impl Options {
             print::message(&format!("memory: about {total} MB"));
         }
         let sampler = plan.build(graph)?;
-        let vectors = embed_from(start, graph, &*sampler, &self.train, &mut listener)?;
+        let vectors = match every {
+            None => embed_from(start, graph, &*sampler, &self.train, &mut listener)?,
+            Some(mut every) => {
+                let last = embed_from(start, graph, &*sampler, &self.train, &mut every)?;
+                scoring::chosen(every.best(), last, quiet)
+            }
+        };
         listener.finish()?;
         Ok(vectors)
     }

@@ -11,7 +11,7 @@ use anyhow::Context;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::train::{Event, Sink, State};
 
-use crate::Interrupted;
+use crate::{Interrupted, print};
 
 /// Shows progress, writes the log, keeps the state, and notices Ctrl-C.
 pub(super) struct Listener {
@@ -21,6 +21,7 @@ pub(super) struct Listener {
     done: Option<(f64, f64)>,
     pairs: u64,
     loss: String,
+    quiet: bool,
     bar: ProgressBar,
     log: Option<(PathBuf, BufWriter<File>)>,
     saving: Option<Saving>,
@@ -76,7 +77,7 @@ impl Listener {
         };
         let log = log.map(open).transpose()?;
         let (start, loss) = (Instant::now(), String::new());
-        Ok(Self { start, epochs, done: None, pairs: 0, loss, bar, log, saving })
+        Ok(Self { start, epochs, done: None, pairs: 0, loss, quiet, bar, log, saving })
     }
 
     /// Ends the bar and the log. An error if the run was interrupted.
@@ -121,6 +122,11 @@ impl Sink for Listener {
                     self.pairs += pairs;
                     let rate = self.pairs as f64 / self.start.elapsed().as_secs_f64() / 1e6;
                     self.loss = format!("  loss {loss:.4}  {rate:.1} M pairs/s");
+                }
+                if let (Event::Scores { epoch, val, test }, false) = (event, self.quiet) {
+                    let val = val.map_or(String::new(), |val| format!("val {:.4}, ", val.f1_macro));
+                    let line = format!("epoch {epoch}: F1-macro {val}test {:.4}", test.f1_macro);
+                    self.bar.suspend(|| print::message(&line));
                 }
                 let fail = |error| nearfar::Error::Option(format!("{error:#}"));
                 self.write_log(event).map_err(fail)?;

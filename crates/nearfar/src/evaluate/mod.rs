@@ -2,6 +2,7 @@
 
 mod classify;
 pub mod decisions;
+mod every;
 mod examples;
 mod links;
 mod logistic;
@@ -15,5 +16,6 @@ pub use classify::{
     ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, Protocol, classify,
     read_labels, read_splits, splits_in,
 };
+pub use every::{Best, Every};
 pub use links::{HeldOut, LinkScores, LinksConfig, Operator, Operators, Ranking, hold_out, links};
 pub use summary::Summary;

@@ -13,7 +13,7 @@ mod windows;
 
 pub use checkpoint::{Checkpoint, State};
 pub use config::{L2, Model, TrainConfig};
-pub use event::{Event, Sink};
+pub use event::{Event, Scores, Sink};
 
 use std::sync::Arc;
 
