@@ -11,7 +11,7 @@ use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
 use nearfar::train::{Checkpoint, Start, TrainConfig, embed_from, memory};
 
 use super::listener::{Listener, Saving};
-use super::scoring::{self, Scoring};
+use super::scoring::{self, Scoring, ScoringArgs};
 use super::settings;
 use crate::print;
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     #[command(flatten)]
-    scoring: scoring::Args,
+    scoring: ScoringArgs,
 }
 
 /// What is trained, and how: the options of every command that trains.

@@ -10,7 +10,7 @@ use super::listener::Listener;
 use crate::print;
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(super) struct ScoringArgs {
     /// Score the vectors after every N-th epoch and the last, as `evaluate` does, on the labels and
     /// splits of the dataset folder or of --labels and --splits; the scores also go to --log
     #[arg(long, value_name = "N")]
@@ -35,7 +35,7 @@ pub(super) struct Scoring {
     splits: Splits,
 }
 
-impl Args {
+impl ScoringArgs {
     /// What is asked for, with labels and splits of the dataset where no files are given.
     pub(super) fn scoring(
         &self,

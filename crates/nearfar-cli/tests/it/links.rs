@@ -88,6 +88,6 @@ fn wrong_input() {
     error: seeds is 0; it takes at least 1
     error: c is 0; it takes a number above 0
     error: dim is 0; it takes 1 to 4096
-    error: --p and --q belong to node2vec; add --model node2vec
+    error: p and q belong to node2vec; add --model node2vec
     ");
 }

@@ -32,7 +32,8 @@ use crate::train::{Event, Scores, Sink, State};
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub struct Every<'a> {
-    every: usize,
+    /// Epochs from one scoring to the next.
+    interval: usize,
     graph: &'a Graph,
     labels: &'a Labels,
     splits: &'a Splits,
@@ -76,7 +77,7 @@ impl<'a> Every<'a> {
         // A zero for each node shows what is wrong with labels and splits before training does.
         let (_, val, _) = score(graph, labels, splits, vec![0.0; graph.nodes()])?;
         Ok(Self {
-            every,
+            interval: every,
             graph,
             labels,
             splits,
@@ -137,7 +138,7 @@ impl Sink for Every<'_> {
     fn state(&mut self, state: &State<'_>) -> Result<ControlFlow<()>> {
         let answer = self.sink.state(state)?;
         let epoch = state.epoch;
-        if !(epoch.is_multiple_of(self.every) || epoch == self.epochs) || answer.is_break() {
+        if !(epoch.is_multiple_of(self.interval) || epoch == self.epochs) || answer.is_break() {
             return Ok(answer);
         }
         let (vectors, val, test) = score(self.graph, self.labels, self.splits, state.vectors())?;

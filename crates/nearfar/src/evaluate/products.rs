@@ -212,8 +212,8 @@ mod tests {
                 };
                 for column in 0..columns {
                     for tile in 0..count {
-                        for lane in 0..LANES {
-                            let found = scores[tile * columns + column][lane];
+                        let found = scores[tile * columns + column].iter().enumerate();
+                        for (lane, found) in found {
                             prop_assert!((found - score(tile, column, lane)).abs() < 1e-6);
                         }
                     }
