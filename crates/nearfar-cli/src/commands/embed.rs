@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::{Graph, ReadOptions};
+use nearfar::graph::{Dataset, Graph, ReadOptions};
 use nearfar::train::{Records, Saving, Settings, Start, embed_from};
 
 use super::listener::Listener;
+use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
 #[derive(clap::Args)]
@@ -36,6 +37,8 @@ pub(crate) struct Args {
     /// File to write one JSON object for every epoch to
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    scoring: ScoringArgs,
 }
 
 /// What is trained, and how: the options of every command that trains.
@@ -54,7 +57,9 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
-    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
+    let graph = Arc::new(graph);
+    let scoring = args.scoring.scoring(&graph, labels, splits)?;
     check_writable(&args.output, args.format, graph.names())?;
     let settings = &args.options.settings;
     let (mut saving, mut checkpoint) = (None, None);
@@ -75,7 +80,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let start_at = Start { checkpoint, ..Default::default() };
     let records = Records::new(args.log.as_deref(), saving)?;
     let listener = Listener::new(settings.train.epochs, records, quiet)?;
-    let vectors = args.options.vectors(&graph, start_at, listener, quiet)?;
+    let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
     let embedding = Embedding::new(graph.names().clone(), settings.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
     if !quiet {
@@ -105,15 +110,27 @@ impl Options {
         graph: &Arc<Graph>,
         start: Start,
         mut listener: Listener,
+        scoring: Option<&Scoring>,
         quiet: bool,
     ) -> anyhow::Result<Vec<f32>> {
-        let (plan, memory) = self.settings.plan(graph, self.max_memory)?;
+        let train = &self.settings.train;
+        let every = scoring.map(|scoring| scoring.sink(graph, &mut listener)).transpose()?;
+        let of_scoring = scoring.map_or(0, |s| s.memory(graph.nodes(), train.dim));
+        let left = self.max_memory.saturating_sub(of_scoring);
+        let (plan, memory) = self.settings.plan(graph, left)?;
+        let memory = memory + of_scoring;
         if !quiet {
             print::message(&plan.summary());
             print::message(&format!("memory: about {} MB", memory.div_ceil(1_000_000)));
         }
         let sampler = plan.build(graph)?;
-        let vectors = embed_from(start, graph, &*sampler, &self.settings.train, &mut listener)?;
+        let vectors = match every {
+            None => embed_from(start, graph, &*sampler, train, &mut listener)?,
+            Some(mut every) => {
+                let last = embed_from(start, graph, &*sampler, train, &mut every)?;
+                scoring::chosen(every.best(), last, quiet)
+            }
+        };
         listener.finish()?;
         Ok(vectors)
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         let quiet = quiet || !std::mem::take(&mut first);
         let listener =
             Listener::new(options.settings.train.epochs, Records::new(None, None)?, quiet)?;
-        options.vectors(rest, Start::default(), listener, quiet)
+        options.vectors(rest, Start::default(), listener, None, quiet)
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::train::{Event, Records, Sink, State};
 
-use crate::Interrupted;
+use crate::{Interrupted, print};
 
 /// Shows progress, keeps the records, and notices Ctrl-C.
 pub(super) struct Listener {
@@ -18,6 +18,7 @@ pub(super) struct Listener {
     done: Option<(f64, f64)>,
     pairs: u64,
     loss: String,
+    quiet: bool,
     bar: ProgressBar,
 }
 
@@ -45,7 +46,8 @@ impl Listener {
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1000), target);
         bar.set_style(ProgressStyle::with_template("{bar:30} {msg}")?);
-        Ok(Self { records, epochs, done: None, pairs: 0, loss: String::new(), bar })
+        let loss = String::new();
+        Ok(Self { records, epochs, done: None, pairs: 0, loss, quiet, bar })
     }
 
     /// Ends the bar and the records. An error if the run was interrupted.
@@ -80,6 +82,11 @@ impl Sink for Listener {
                 self.pairs += pairs;
                 let rate = self.pairs as f64 / self.records.elapsed().as_secs_f64() / 1e6;
                 self.loss = format!("  loss {loss:.4}  {rate:.1} M pairs/s");
+            }
+            Event::Scores { epoch, val, test } if !self.quiet => {
+                let val = val.map_or(String::new(), |val| format!("val {:.4}, ", val.f1_macro));
+                let line = format!("epoch {epoch}: F1-macro {val}test {:.4}", test.f1_macro);
+                self.bar.suspend(|| print::message(&line));
             }
             _ => {}
         }

@@ -8,6 +8,7 @@ mod measure;
 mod neighbors;
 mod outliers;
 mod sample;
+mod scoring;
 mod stats;
 mod synth;
 

@@ -66,7 +66,7 @@ impl Dataset {
             dataset.labels = Some(Labels::read(&path, &dataset.graph)?);
         }
         if let Some(path) = find(folder, "splits.tsv") {
-            dataset.splits = Some(read_splits(&path, Known::in_graph(&dataset.graph))?);
+            dataset.splits = Some(Split::read(&path, &dataset.graph)?);
         }
         Ok(dataset)
     }
@@ -205,6 +205,11 @@ impl Labels {
 }
 
 impl Split {
+    /// Reads `node<TAB>train|val|test`.
+    pub fn read(path: &Path, graph: &Graph) -> Result<Splits> {
+        read_splits(path, Known::in_graph(graph))
+    }
+
     /// As it is written in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ mod windows;
 
 pub use checkpoint::{Checkpoint, State};
 pub use config::{L2, Model, TrainConfig};
-pub use event::{Event, Sink};
+pub use event::{Event, Scores, Sink};
 pub use records::{Records, Saving};
 pub use settings::Settings;
 
