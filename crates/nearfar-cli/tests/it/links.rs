@@ -8,7 +8,7 @@ const QUICK: [&str; 6] = ["--dim", "8", "--epochs", "4", "--seeds", "2"];
 
 #[test]
 fn edges_are_told_from_other_pairs() {
-    let arguments = ["links", "builtin:sparse", "--dim", "16", "--seeds", "2", "--json"];
+    let arguments = ["links", "builtin:sparse", "--dim", "32", "--seeds", "2", "--json"];
     let scores = json(&arguments);
     assert_eq!(scores["asked"], scores["held_out"]);
     assert_eq!(scores["auc"]["runs"].as_array().unwrap().len(), 2);
