@@ -47,8 +47,9 @@ def test_a_callback_is_not_flooded_with_progress() -> None:
     start = time.monotonic()
     nearfar.embed(graph, epochs=2, walks=40, callback=listen)
     seconds = time.monotonic() - start
-    assert 1 <= len(times) <= 10 * seconds
-    assert done == sorted(done) and 0 <= done[0] and done[-1] <= 1
+    # A quick run may end before the first one is due.
+    assert len(times) <= 10 * seconds + 1
+    assert done == sorted(done) and all(0 <= part <= 1 for part in done)
 
 
 def test_a_callback_may_stop_in_the_middle_of_an_epoch() -> None:
@@ -59,7 +60,7 @@ def test_a_callback_may_stop_in_the_middle_of_an_epoch() -> None:
         seen.append(event["event"])
         return event["event"] != "progress"
 
-    assert nearfar.embed(graph, epochs=1, walks=100, callback=stop).vectors.shape == (graph.num_nodes, 128)
+    assert nearfar.embed(graph, epochs=1, walks=1000, callback=stop).vectors.shape == (graph.num_nodes, 128)
     assert seen == ["planned", "started", "progress"]
 
 
