@@ -3,7 +3,17 @@
 //! Effective rank = exp(entropy of the normalised eigenvalues of ZᵀZ): dim if all directions carry
 //! the same weight, 1 if all vectors lie on a line (Roy and Vetterli, *The effective rank*, 2007).
 
-/// The effective rank of rows of the same length. 0 if they are all zero.
+#![allow(unsafe_code)]
+#![allow(clippy::inline_always, reason = "work is compiled for its instruction set")]
+
+use super::kernel::{Kernel, LANES, Vector, Work};
+
+/// The effective rank of the first `dim` numbers of rows that are padded to a multiple of
+/// [`LANES`]. 0 if they are all zero.
+///
+/// # Panics
+///
+/// If a row has another length.
 pub fn effective_rank<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> f64 {
     let eigenvalues = eigenvalues(gram(rows, dim), dim);
     let total: f64 = eigenvalues.iter().map(|value| value.max(0.0)).sum();
@@ -14,17 +24,51 @@ pub fn effective_rank<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> 
     shares.filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum::<f64>().exp()
 }
 
-/// ZᵀZ, the upper half filled in from the lower.
+/// ZᵀZ.
 fn gram<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
-    let mut sums = vec![0.0_f32; dim * dim];
-    for row in rows {
-        for (a, sums) in row.iter().take(dim).zip(sums.chunks_exact_mut(dim)) {
-            for (sum, b) in sums.iter_mut().zip(row) {
-                *sum += a * b;
+    let rows: Vec<&[f32]> = rows.collect();
+    let padded = dim.next_multiple_of(LANES);
+    assert!(rows.iter().all(|row| row.len() == padded), "rows are padded");
+    // SAFETY: all rows were just checked to be as long as the work takes them for.
+    let sums = unsafe { Kernel::detect().run(Gram { rows: &rows, padded }) };
+    let entry = |i: usize, j: usize| f64::from(sums[i.max(j) * padded + i.min(j)]);
+    (0..dim).flat_map(|i| (0..dim).map(move |j| entry(i, j))).collect()
+}
+
+/// The sums of a_i a_j over rows a, for j up to the end of the vector that i is in.
+struct Gram<'a> {
+    rows: &'a [&'a [f32]],
+    padded: usize,
+}
+
+impl Work for Gram<'_> {
+    type Out = Vec<f32>;
+
+    /// Four rows at a time: a sum is then loaded and stored once for four products.
+    #[inline(always)]
+    unsafe fn on<V: Vector>(self) -> Vec<f32> {
+        let Self { rows, padded } = self;
+        let mut sums = vec![0.0; padded * padded];
+        let zeros = vec![0.0; padded];
+        for four in rows.chunks(4) {
+            let four: [&[f32]; 4] = std::array::from_fn(|at| *four.get(at).unwrap_or(&&zeros[..]));
+            for (i, sums) in sums.chunks_exact_mut(padded).enumerate() {
+                // SAFETY: the caller promises that rows are padded, so whole vectors lie in them.
+                unsafe {
+                    let factors = four.map(|row| V::splat(row[i]));
+                    for from in (0..=i).step_by(LANES) {
+                        let sum = sums.as_mut_ptr().add(from);
+                        let mut total = V::load(sum);
+                        for (row, factor) in four.iter().zip(factors) {
+                            total = factor.mul_add(V::load(row.as_ptr().add(from)), total);
+                        }
+                        total.store(sum);
+                    }
+                }
             }
         }
+        sums
     }
-    sums.into_iter().map(f64::from).collect()
 }
 
 /// The eigenvalues of a symmetric matrix: Householder's reduction to three diagonals, then QL with
@@ -140,13 +184,27 @@ mod tests {
     }
 
     #[test]
+    fn products_of_columns() {
+        let (dim, padded) = (21, 32);
+        let mut rng = Rng::new(1, Purpose::Start, 0, 0);
+        let row = |_| (0..padded).map(|_| rng.unit() as f32 - 0.5).collect();
+        let rows: Vec<Vec<f32>> = (0..7).map(row).collect();
+        let found = gram(rows.iter().map(Vec::as_slice), dim);
+        for (at, found) in found.iter().enumerate() {
+            let (i, j) = (at / dim, at % dim);
+            let exact: f64 = rows.iter().map(|row| f64::from(row[i]) * f64::from(row[j])).sum();
+            assert!((found - exact).abs() < 1e-6, "{i}, {j}: {found} for {exact}");
+        }
+    }
+
+    #[test]
     fn the_rank_of_simple_sets() {
         let axes: Vec<Vec<f32>> =
-            (0..8).map(|at| (0..8).map(|k| f32::from(u8::from(k == at))).collect()).collect();
+            (0..8).map(|at| (0..16).map(|k| f32::from(u8::from(k == at))).collect()).collect();
         let rank = |rows: &[Vec<f32>]| effective_rank(rows.iter().map(Vec::as_slice), 8);
         assert!((rank(&axes) - 8.0).abs() < 1e-9);
         assert!((rank(&axes[..3]) - 3.0).abs() < 1e-9);
         assert!((rank(&[axes[0].clone(), axes[0].clone()]) - 1.0).abs() < 1e-9);
-        assert!(rank(&[vec![0.0; 8]]).abs() < 1e-9);
+        assert!(rank(&[vec![0.0; 16]]).abs() < 1e-9);
     }
 }
