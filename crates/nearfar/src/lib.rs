@@ -21,4 +21,6 @@ pub mod evaluate;
 
 pub mod project;
 
+pub mod report;
+
 pub use error::{Error, Result};
