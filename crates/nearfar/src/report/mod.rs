@@ -40,6 +40,10 @@ pub struct ReportConfig {
     /// same direction and length
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().metric))]
     pub metric: Metric,
+    /// How many nodes t-SNE places; in larger graphs the others are put among those that are most
+    /// like them
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().points))]
+    pub points: usize,
     /// Seed of all that is sampled
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
@@ -47,8 +51,8 @@ pub struct ReportConfig {
 
 impl Default for ReportConfig {
     fn default() -> Self {
-        let ProjectConfig { perplexity, metric, seed, .. } = ProjectConfig::default();
-        Self { title: None, perplexity, metric, seed }
+        let ProjectConfig { perplexity, metric, points, seed, .. } = ProjectConfig::default();
+        Self { title: None, perplexity, metric, points, seed }
     }
 }
 
@@ -144,6 +148,7 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let base = ProjectConfig {
         perplexity: config.perplexity,
         metric: config.metric,
+        points: config.points,
         seed: config.seed,
         ..Default::default()
     };

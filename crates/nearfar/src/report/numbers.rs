@@ -26,50 +26,75 @@ pub(super) fn numbers(
 ) -> Result<Map<String, Value>> {
     let mut numbers = Map::new();
     let mut put = |name: &str, value: Value| numbers.insert(name.to_owned(), value);
+    let log = subject.log.map(read_log).transpose()?;
+    let settings = settings(subject, log.as_deref().unwrap_or_default());
     if let Some(graph) = subject.graph {
         let sources = (graph.nodes() > LARGE).then_some(SOURCES);
         let classes = subject.labels.map(Labels::classes);
         put("graph", as_json(&Summary { classes, ..Summary::new(graph, sources, seed) })?);
         put("degrees", json!(degrees(graph)));
-        let config = MeasureConfig { sources, seed, ..measured_by(subject) };
+        let config = MeasureConfig { sources, seed, ..measured_by(&settings) };
         match measure(subject.embedding, graph, &config) {
             Ok(measures) => drop(put("measures", as_json(&measures)?)),
             Err(error) => notes.push(format!("No measures: {error}.")),
         }
     }
     if let Some(labels) = subject.labels {
-        put("class_sizes", json!(class_sizes(labels)));
-        let config = ClassifyConfig { seed, per_class: true, ..Default::default() };
+        let stratified = subject.splits.is_none();
+        let config = ClassifyConfig { seed, stratified, per_class: true, ..Default::default() };
         match classify(subject.embedding, labels, subject.splits, &config) {
             Ok(scores) => drop(put("classification", as_json(&scores)?)),
             Err(error) => notes.push(format!("No classification: {error}.")),
         }
     }
     if let Some(path) = subject.links {
-        put("links", parse(path, 1, &read_text(path)?)?);
+        let scores = parse(path, 1, &read_text(path)?)?;
+        let has = |name: &str| scores[name]["mean"].is_number() && scores[name]["runs"].is_array();
+        if !has("auc") || !has("average_precision") {
+            let message = "no scores of links; this takes what nearfar links --json printed";
+            return Err(Error::file(path, message));
+        }
+        put("links", scores);
     }
-    if let Some(path) = subject.log {
-        let log = read_text(path)?;
-        let lines = (1..).zip(log.lines()).filter(|(_, line)| !line.trim().is_empty());
-        let events: Result<Vec<Value>> =
-            lines.map(|(number, line)| parse(path, number, line)).collect();
-        put("log", Value::Array(events?));
+    if let Some(events) = log {
+        put("log", Value::Array(events));
     }
-    if let Some(settings) = subject.settings {
-        put("settings", Value::Object(settings.fields().collect()));
-    }
+    put("settings", Value::Object(settings));
     Ok(numbers)
 }
 
+fn read_log(path: &Path) -> Result<Vec<Value>> {
+    let log = read_text(path)?;
+    let lines = (1..).zip(log.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            let event = parse(path, number, line)?;
+            let numbers = ["epoch", "loss", "pairs", "seconds"];
+            if event["event"] == "epoch" && numbers.iter().any(|name| !event[name].is_number()) {
+                let message = "an epoch without its numbers; this takes what embed --log wrote";
+                return Err(Error::line(path, number, message));
+            }
+            Ok(event)
+        })
+        .collect()
+}
+
+/// The settings of the training: those that were given, or those that the log begins with.
+fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
+    match subject.settings {
+        Some(settings) => settings.fields().collect(),
+        None => {
+            log.iter().find_map(|event| event["settings"].as_object()).cloned().unwrap_or_default()
+        }
+    }
+}
+
 /// Walks and negatives are measured as they were trained, where that is known.
-fn measured_by(subject: &Subject) -> MeasureConfig {
-    subject.settings.map_or_else(MeasureConfig::default, |settings| MeasureConfig {
-        context: settings.train.context,
-        k: settings.train.k,
-        gamma: settings.negatives.gamma,
-        far: settings.negatives.far,
-        ..Default::default()
-    })
+fn measured_by(settings: &Map<String, Value>) -> MeasureConfig {
+    let known = ["context", "k", "gamma", "far"].into_iter();
+    let known: Map<String, Value> =
+        known.filter_map(|name| Some((name.to_owned(), settings.get(name)?.clone()))).collect();
+    serde_json::from_value(Value::Object(known)).unwrap_or_default()
 }
 
 /// How many nodes have how many neighbours.
@@ -79,15 +104,6 @@ fn degrees(graph: &Graph) -> Vec<(usize, usize)> {
         *counts.entry(graph.degree(node)).or_insert(0) += 1;
     }
     counts.into_iter().collect()
-}
-
-/// How many nodes have each label.
-fn class_sizes(labels: &Labels) -> Vec<usize> {
-    let mut sizes = vec![0; labels.names.len()];
-    for &label in labels.of.iter().flatten() {
-        sizes[label as usize] += 1;
-    }
-    sizes
 }
 
 fn as_json(value: &impl serde::Serialize) -> Result<Value> {

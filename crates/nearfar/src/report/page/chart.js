@@ -26,7 +26,7 @@ function figure(value, digits = 3) {
   if (Number.isInteger(value) && size < 1e15) return (value < 0 ? "−" : "") + grouped(size);
   const text = size !== 0 && (size < 1e-3 || size >= 1e6)
     ? value.toExponential(digits - 1)
-    : value.toFixed(Math.max(0, Math.min(6, digits - Math.floor(Math.log10(size || 1)) - (size < 1 ? 1 : 1))));
+    : value.toFixed(Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size || 1)))));
   return text.replace(/-/g, "−");
 }
 
@@ -59,9 +59,9 @@ function axis(values, { log = false, zero = false, whole = false }) {
   let [low, high] = [Math.min(...values), Math.max(...values)];
   if (zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (log) {
+    [low, high] = [low / 1.15, high * 1.15];
     const marks = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) marks.push(10 ** power);
-    [low, high] = [marks[0], marks[marks.length - 1] === low ? low * 10 : marks[marks.length - 1]];
+    for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power++) marks.push(10 ** power);
     return { marks, share: (x) => Math.log(x / low) / Math.log(high / low) };
   }
   if (low === high) [low, high] = [low - 0.5, high + 0.5];
@@ -116,7 +116,8 @@ function chart({ title, about, x, y, series, columns, rows }) {
   }
   const keys = series.filter((one) => one.name).map((one) => element("span", { class: `key ${one.colour ?? "far"}` }, one.name));
   return card(title, svg,
-    ...(keys.length || about ? [element("p", { class: "note" }, ...keys, about ?? "")] : []),
+    ...(keys.length ? [element("p", { class: "note" }, ...keys)] : []),
+    ...(about ? [element("p", { class: "note" }, about)] : []),
     ...(rows ? [element("details", {}, element("summary", {}, "In numbers"), table(columns, rows))] : []));
 }
 

@@ -12,7 +12,7 @@ const GREY = { light: "#b4b2ac", dark: "#565c68" };
 // From near and alike, warm, to far and unlike, cold.
 const RAMP = {
   light: ["#a62a00", "#dd6b20", "#e9b872", "#b9c3bd", "#6fa8d6", "#2f6fb8", "#173f7a"],
-  dark: ["#ffb184", "#f0763a", "#a8603f", "#6d6d70", "#4a7fb5", "#5aa3ee", "#bcdcff"],
+  dark: ["#ffb184", "#f0763a", "#c27d5d", "#8f8b89", "#5f93c4", "#5aa3ee", "#bcdcff"],
 };
 // For amounts: from few, pale, to many, strong.
 const AMOUNT = {
@@ -93,22 +93,30 @@ function byDegree(data) {
   return byNumber(logs, 0, most, AMOUNT, (log) => `${Math.round(2 ** log - 1)} neighbours`);
 }
 
-// Hops: the nearest on top, those that cannot be reached in grey.
+// Hops: the nearest on top, those that cannot be reached in grey. Half of the ramp goes by hops, half
+// by how many nodes are nearer: a few that are very far do not take all colours for themselves.
 function byHops(hops) {
   const most = hops.reduce((a, b) => Math.max(a, b), 1);
   const far = most + 1;
   const of = Uint16Array.from(hops, (hop) => (hop === UNREACHED ? far : hop));
   const counts = new Array(far + 1).fill(0);
   of.forEach((hop) => counts[hop]++);
-  const colour = (hop) => (hop === far ? rgb(themed(GREY)) : along(themed(RAMP), hop / most));
+  const reached = hops.length - counts[far];
+  let nearer = 0;
+  const shares = counts.map((count, hop) => {
+    const share = (hop / most + nearer / Math.max(1, reached - counts[most])) / 2;
+    nearer += count;
+    return share;
+  });
+  const colour = (hop) => (hop === far ? rgb(themed(GREY)) : along(themed(RAMP), shares[hop]));
   const groups = counts.map((count, hop) => ({
-    text: hop === far ? "no path" : String(hop), count, colour: () => colour(hop),
+    text: hop === far ? "no path" : String(hop), count, share: shares[hop], colour: () => colour(hop),
   }));
   return { of, groups, colour, farFirst: true };
 }
 
 // Similarities: from the least to the most alike, but for the few most extreme.
-function bySimilarity(values, node, text) {
+function bySimilarity(values, text) {
   const sorted = Float64Array.from(values).sort();
   const share = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
   const [low, high] = [share(0.005), Math.max(share(0.99), sorted[sorted.length - 2] ?? 1)];

@@ -5,6 +5,7 @@
 // them.
 
 const EDGES_DRAWN = 12000;
+const SPOKES_DRAWN = 500;
 
 const view = { x: 0.5, y: 0.5, zoom: 1, layout: "tsne", chosen: null, hidden: new Set() };
 const maps = [];
@@ -56,9 +57,12 @@ class PointMap {
     redraw();
   }
 
-  // How many pixels the map's side has at zoom 1, and where a place is on the canvas.
+  // How many pixels there are from place 0 to place 1: all fits at zoom 1.
   get side() {
-    return 0.94 * Math.min(this.canvas.width, this.canvas.height) * view.zoom;
+    const [wide, high] = extent(this.data, view.layout);
+    const margin = 24 * devicePixelRatio;
+    const fit = Math.min((this.canvas.width - 2 * margin) / wide, (this.canvas.height - 2 * margin) / high);
+    return Math.max(1, fit) * view.zoom;
   }
 
   at(node) {
@@ -85,7 +89,7 @@ class PointMap {
   // The dots' radius: the more nodes, the smaller; zooming in lets them grow a little.
   get radius() {
     const start = Math.max(0.75, Math.min(7, 28 / Math.sqrt(this.data.nodes) + 0.65));
-    const room = Math.min(1.5, Math.max(0.6, Math.min(this.canvas.width, this.canvas.height) / devicePixelRatio / 600));
+    const room = Math.min(1.5, Math.max(0.8, Math.min(this.canvas.width, this.canvas.height) / devicePixelRatio / 600));
     return Math.min(9, start * room * view.zoom ** 0.4) * devicePixelRatio;
   }
 
@@ -127,11 +131,11 @@ class PointMap {
       context.lineWidth = width * devicePixelRatio;
       context.stroke();
     };
-    if (graph.edges <= EDGES_DRAWN) {
+    if (graph.edges <= (this.filtered ? EDGES_DRAWN : EDGES_DRAWN / 20)) {
       lines(edgesAmong(graph), style.getPropertyValue("--edge"), graph.edges < 1000 ? 1 : 0.6);
     }
-    if (view.chosen !== null) {
-      lines(edgesOf(graph, view.chosen), style.getPropertyValue("--soft"), 0.7);
+    if (view.chosen !== null && degree(graph, view.chosen) <= SPOKES_DRAWN) {
+      lines(edgesOf(graph, view.chosen), style.getPropertyValue("--spoke"), 0.7);
     }
   }
 
@@ -255,6 +259,20 @@ class PointMap {
       redraw();
     });
   }
+}
+
+// How much of the square the places of a layout take, in both directions; they are in its middle.
+const extents = {};
+function extent(data, layout) {
+  return (extents[layout] ??= [0, 1].map((axis) => {
+    let [low, high] = [65535, 0];
+    const places = data.places[layout];
+    for (let at = axis; at < places.length; at += 2) {
+      low = Math.min(low, places[at]);
+      high = Math.max(high, places[at]);
+    }
+    return Math.max(high - low, 6554) / 65535;
+  }));
 }
 
 // In which order dots are drawn: mixed, so that no class always covers another; or the far ones first.

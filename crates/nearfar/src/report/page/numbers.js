@@ -160,8 +160,7 @@ function scoreChart(log) {
 
 function settingCards(head) {
   const text = (value) => (value === null ? "auto" : typeof value === "object" ? JSON.stringify(value) : String(value));
-  const noted = head.log?.find((event) => event.event === "settings")?.settings;
-  const settings = Object.entries(head.settings ?? noted ?? {});
+  const settings = Object.entries(head.settings);
   const map = head.map;
   const cards = [card("The map", facing([
     ["t-SNE, perplexity", map.perplexity],

@@ -84,7 +84,7 @@ function start(data) {
       byHop.set(colouring, `Map coloured by hops from ${short(nameOf(data, node))}`);
       legend(find("hops-legend"), colouring, false);
     }
-    const colouring = bySimilarity(values, node, text);
+    const colouring = bySimilarity(values, text);
     alike.set(colouring, `Map coloured by similarity to ${short(nameOf(data, node))}`);
     legend(find("similarity-legend"), colouring, false, "alike", "unlike");
     const [most, least] = extremes(values, node, 10);
@@ -125,9 +125,12 @@ function start(data) {
   globalThis.nearfar = { data, view, maps: { main, byHop, alike }, choose, seen: () => seen };
 }
 
-// The node with the most neighbours, or the longest vector: there is much to see of it.
+// A node with many neighbours, but no hub of all; or the longest vector: there is much to see of it.
 function firstChoice(data) {
-  const weight = data.graph ? (node) => degree(data.graph, node) : (node) => data.norms[node];
+  const limit = Math.max(50, Math.sqrt(data.nodes));
+  const weight = data.graph
+    ? (node) => (degree(data.graph, node) <= limit ? degree(data.graph, node) : 0)
+    : (node) => data.norms[node];
   let best = 0;
   for (let node = 1; node < data.nodes; node++) if (weight(node) > weight(best)) best = node;
   return best;
@@ -171,8 +174,9 @@ function legend(place, colouring, filters, high, low) {
     return;
   }
   const entry = (group, at) => {
-    const text = [swatch(group.colour()), `${short(group.text, 40)} `, element("small", {}, grouped(group.count))];
+    const text = [swatch(group.colour()), short(group.text, 40)];
     if (!filters) return element("span", { class: "key" }, ...text);
+    text.push(" ", element("small", {}, grouped(group.count)));
     const button = element("button", { type: "button", "aria-pressed": "true", title: short(group.text, 300) }, ...text);
     button.addEventListener("click", () => {
       const shown = view.hidden.delete(at) || !view.hidden.add(at);
@@ -182,10 +186,14 @@ function legend(place, colouring, filters, high, low) {
     return button;
   };
   const shown = colouring.groups.map((group, at) => [group, at]).filter(([group]) => group.count > 0);
-  // Long lists of hops: every so many of them.
-  const step = filters ? 1 : Math.ceil(shown.length / 12);
-  place.replaceChildren(...shown.filter((_, at) => at % step === 0 || at === shown.length - 1)
-    .map(([group, at]) => entry(group, at)));
+  // A long list of hops: one of every twelfth of the ramp.
+  let next = 0;
+  const chosen = filters ? shown : shown.filter(([group], at) => {
+    const kept = group.share >= next || shown.length <= 12 || at === shown.length - 1;
+    if (kept) next = group.share + 1 / 12;
+    return kept;
+  });
+  place.replaceChildren(...(filters ? [] : ["hops:"]), ...chosen.map(([group, at]) => entry(group, at)));
 }
 
 // Finding nodes by their ids: those that are the text, begin with it, contain it.
