@@ -12,6 +12,7 @@ mod negatives;
 mod neighbours;
 mod positives;
 mod projections;
+mod reports;
 mod scores;
 mod tidy;
 mod training;

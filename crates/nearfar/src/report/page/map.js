@@ -147,19 +147,13 @@ class PointMap {
     const side = this.side;
     const [left, top] = [width / 2 - view.x * side, height / 2 + view.y * side];
     const unit = side / 65535;
-    const colours = new Map();
+    const palette = this.palette();
     const size = 2 * reach + 1;
     for (const node of order) {
-      const group = colouring.of[node];
-      if (this.filtered && view.hidden.has(group)) continue;
+      const colour = palette[colouring.of[node]];
       const x = Math.round(left + places[2 * node] * unit) - reach;
       const y = Math.round(top - places[2 * node + 1] * unit) - reach;
-      if (x < 0 || y < 0 || x + size > width || y + size > height) continue;
-      let colour = colours.get(group);
-      if (colour === undefined) {
-        const [red, green, blue] = colouring.colour(group);
-        colours.set(group, (colour = ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0));
-      }
+      if (colour === 0 || x < 0 || y < 0 || x + size > width || y + size > height) continue;
       for (let row = 0, share = 0; row < size; row++) {
         for (let pixel = (y + row) * width + x, end = pixel + size; pixel < end; pixel++, share++) {
           const part = shares[share];
@@ -168,6 +162,18 @@ class PointMap {
         }
       }
     }
+  }
+
+  // The colours of groups as pixels: bytes alpha, blue, green, red. Hidden ones are 0.
+  palette() {
+    const { colouring } = this;
+    const palette = new Uint32Array(colouring.of.reduce((a, b) => Math.max(a, b), 0) + 1);
+    for (let group = 0; group < palette.length; group++) {
+      if (this.filtered && view.hidden.has(group)) continue;
+      const [red, green, blue] = colouring.colour(group);
+      palette[group] = (255 << 24) | (blue << 16) | (green << 8) | red;
+    }
+    return palette;
   }
 
   drawChosen() {
@@ -296,25 +302,25 @@ function drawOrder(colouring, nodes) {
 // How much of each pixel a round dot covers, of 255.
 function dot(radius) {
   const reach = Math.ceil(radius);
-  const shares = [];
+  const shares = new Uint8Array((2 * reach + 1) ** 2);
+  let at = 0;
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) {
-      shares.push(Math.round(255 * Math.max(0, Math.min(1, radius + 0.5 - Math.hypot(x, y)))));
+      shares[at++] = Math.round(255 * Math.max(0, Math.min(1, radius + 0.5 - Math.hypot(x, y))));
     }
   }
   return { reach, shares };
 }
 
-// A colour over another, of which it covers a part; colours are bytes alpha, blue, green, red.
+// A pixel over another, of which it covers a part of 255.
 function over(below, above, part) {
   const alpha = below >>> 24;
-  if (alpha === 0) return ((part << 24) | (above & 0xffffff)) >>> 0;
-  const mix = (shift) => {
-    const [a, b] = [(above >>> shift) & 255, (below >>> shift) & 255];
-    return (b + ((a - b) * part) / 255) & 255;
-  };
-  const whole = Math.max(alpha, part);
-  return ((whole << 24) | (mix(16) << 16) | (mix(8) << 8) | mix(0)) >>> 0;
+  if (alpha === 0) return (part << 24) | (above & 0xffffff);
+  const rest = 255 - part;
+  const blue = ((above >>> 16) & 255) * part + ((below >>> 16) & 255) * rest;
+  const green = ((above >>> 8) & 255) * part + ((below >>> 8) & 255) * rest;
+  const red = (above & 255) * part + (below & 255) * rest;
+  return (Math.max(alpha, part) << 24) | (((blue / 255) | 0) << 16) | (((green / 255) | 0) << 8) | ((red / 255) | 0);
 }
 
 function* edgesAmong(graph) {
