@@ -137,9 +137,28 @@ def test_the_legend_hides_and_shows(moderate: Path, opened: Any) -> None:
     button.click()
     report.settle()
     assert report.ask(drawn) == before
-    for way, kind in [("degree", "canvas"), ("component", "button"), ("label", "button")]:
+    for way, kind in [("degree", "canvas"), ("component", "button"), ("community", "button"), ("label", "button")]:
         report.page.select_option("#colour", way)
         assert report.page.locator(f"#legend {kind}").count() >= 1
+
+
+def test_communities_have_more_edges_than_chance_gives(karate: Path, large: Path, opened: Any) -> None:
+    modularity = """(() => {
+        const { starts, targets } = nearfar.data.graph, of = nearfar.maps.main.colouring.of;
+        const sums = [];
+        let inside = 0;
+        for (let node = 0; node + 1 < starts.length; node++) {
+            sums[of[node]] = (sums[of[node]] ?? 0) + starts[node + 1] - starts[node];
+            for (let edge = starts[node]; edge < starts[node + 1]; edge++) inside += of[node] === of[targets[edge]];
+        }
+        return inside / targets.length - sums.reduce((all, sum) => all + (sum / targets.length) ** 2, 0);
+    })()"""
+    # The best there is for the karate club is 0.4198.
+    for file, least in [(karate, 0.40), (large, 0.01)]:
+        report = opened(file)
+        report.page.select_option("#colour", "community")
+        report.settle()
+        assert report.ask(modularity) > least
 
 
 def test_zooming_and_moving(large: Path, opened: Any) -> None:

@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 const TEXT: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// The program, in reading order: one module, without imports.
-const PROGRAM: [&str; 8] = [
+const PROGRAM: [&str; 9] = [
     include_str!("page/data.js"),
     include_str!("page/graph.js"),
+    include_str!("page/community.js"),
     include_str!("page/colour.js"),
     include_str!("page/map.js"),
     include_str!("page/chart.js"),

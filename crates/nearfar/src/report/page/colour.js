@@ -42,10 +42,17 @@ function byClass(data) {
   return byGroups(data.labels, data.head.labels, NO_LABEL, "no label");
 }
 
-function byComponent(data) {
-  const of = components(data.graph);
-  const count = of.reduce((most, component) => Math.max(most, component + 1), 0);
-  const names = Array.from({ length: count }, (_, at) => `component ${at + 1}`);
+const byComponent = (data) => byParts(components(data.graph), "component");
+
+const byCommunity = (data) => byParts(communities(data.graph), "community");
+
+// The parts of a graph, counted from the largest on.
+function byParts(of, kind) {
+  const sizes = [];
+  for (const part of of) sizes[part] = (sizes[part] ?? 0) + 1;
+  const order = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b);
+  const names = [];
+  order.forEach((part, at) => (names[part] = `${kind} ${at + 1}`));
   return byGroups(of, names, UNREACHED, "");
 }
 

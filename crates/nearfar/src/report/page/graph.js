@@ -22,20 +22,16 @@ function hopsFrom({ starts, targets }, node) {
   return hops;
 }
 
-// The component of each node; 0 is the largest.
+// The component of each node, numbered as they appear.
 function components(graph) {
-  const nodes = graph.starts.length - 1;
-  const of = new Int32Array(nodes).fill(UNREACHED);
-  const sizes = [];
+  const of = new Int32Array(graph.starts.length - 1).fill(UNREACHED);
   const stack = [];
-  for (let first = 0; first < nodes; first++) {
+  for (let first = 0, component = 0; first < of.length; first++) {
     if (of[first] !== UNREACHED) continue;
-    const component = sizes.push(0) - 1;
     of[first] = component;
     stack.push(first);
     while (stack.length) {
       const node = stack.pop();
-      sizes[component]++;
       for (let edge = graph.starts[node]; edge < graph.starts[node + 1]; edge++) {
         const other = graph.targets[edge];
         if (of[other] === UNREACHED) {
@@ -44,11 +40,9 @@ function components(graph) {
         }
       }
     }
+    component++;
   }
-  const order = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a]);
-  const rank = new Int32Array(sizes.length);
-  order.forEach((component, at) => (rank[component] = at));
-  return of.map((component) => rank[component]);
+  return of;
 }
 
 const degree = (graph, node) => graph.starts[node + 1] - graph.starts[node];

@@ -113,7 +113,7 @@ function classCard(found) {
   const score = (part) => ["f1_macro", "f1_micro", "accuracy"].map((name) => plusMinus(part[name]));
   const names = ["F1-macro", "F1-micro", "accuracy"];
   const [test, val] = [score(found), found.val && score(found.val)];
-  const head = ["", "test", ...(val ? ["validation"] : [])];
+  const head = ["score", "test", ...(val ? ["validation"] : [])];
   const rows = names.map((name, at) => [name, test[at], ...(val ? [val[at]] : [])]);
   const classes = found.per_class?.map((one) =>
     [element("span", { class: "name", dir: "auto" }, short(one.label)), one.precision.toFixed(3), one.recall.toFixed(3), one.f1.toFixed(3), grouped(one.support)]);

@@ -26,6 +26,7 @@ function start(data) {
     data.labels && ["label", "label", byClass],
     data.graph && ["degree", "degree", byDegree],
     data.graph && ["component", "component", byComponent],
+    data.graph && ["community", "community", byCommunity],
   ].filter(Boolean);
   fill(find("colour"), colourings.length ? colourings : [["none", "nothing", null]]);
   fill(find("layout"), [["tsne", "t-SNE: neighbours stay neighbours"], ["pca", "PCA: the widest view"]]);
@@ -56,11 +57,14 @@ function start(data) {
     });
   }
 
+  // Ways of colouring that were chosen before are remembered: communities take a moment to find.
+  const found = new Map();
   function recolour() {
     const way = colourings.find(([name]) => name === find("colour").value);
     view.hidden.clear();
     const plain = { of: new Uint16Array(data.nodes), groups: [], colour: () => rgb(themed(CLASSES)[0]) };
-    const colouring = way ? way[2](data) : plain;
+    if (way && !found.has(way[0])) found.set(way[0], way[2](data));
+    const colouring = way ? found.get(way[0]) : plain;
     main.set(colouring, `Map of ${grouped(data.nodes)} nodes${way ? `, coloured by ${way[1]}` : ""}`);
     legend(find("legend"), colouring, true);
   }
