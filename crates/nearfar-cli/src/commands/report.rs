@@ -42,12 +42,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let file = || args.embedding.display().to_string();
     check_writable(&args.output)?;
     let mut embedding = Embedding::load(&args.embedding)?;
     let (mut graph, mut labels, mut splits) = (None, None, None);
     if let Some(source) = &args.graph {
         let dataset = super::read(source, &args.read, quiet)?;
+        let file = || args.embedding.display().to_string();
         embedding = embedding.in_order_of(&dataset.graph).with_context(file)?;
         (labels, splits) = (dataset.labels, dataset.splits);
         graph = Some(Arc::new(dataset.graph));
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         links: args.links.as_deref(),
         ..Subject::new(&name, &embedding)
     };
-    write(&args.output, &subject, &args.report, quiet).with_context(file)
+    write(&args.output, &subject, &args.report, quiet)
 }
 
 /// Writes the page, and tells how large it is.

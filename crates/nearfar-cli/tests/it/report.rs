@@ -79,13 +79,13 @@ fn what_is_wrong_is_said_with_the_way_out() {
     insta::assert_snapshot!(messages.join("\n"), @"
     error: …/v.npy: 1966 of 2000 nodes have no vector, '34' among them; vectors have ids such as '0': give the graph that was embedded
 
-    error: …/v.npy: …/wrong:1: an epoch without its numbers; this takes what embed --log wrote
+    error: …/wrong:1: an epoch without its numbers; this takes what embed --log wrote
 
-    error: …/v.npy: …/wrong: no scores of links; this takes what nearfar links --json printed
+    error: …/wrong: no scores of links; this takes what nearfar links --json printed
 
-    error: …/v.npy: perplexity is 0; it takes 1 to 1000
+    error: perplexity is 0; it takes 1 to 1000
 
-    error: …/v.npy: 1 points of t-SNE; it takes 10 or more
+    error: 1 points of t-SNE; it takes 10 or more
 
     error: nowhere.tsv: cannot read: no such file; check the name
     ");
