@@ -9,8 +9,8 @@
 //!   the usual way ([`racing`]);
 //! - the *ceilings* of memory and arithmetic ([`ceilings`]).
 //!
-//! Run with `cargo bench -p nearfar --bench training [-- LARGEST]`; LARGEST leaves out larger
-//! graphs. Figures are medians of five runs in turn, with the smallest and the largest.
+//! Run with `cargo bench -p nearfar --bench training [-- WORDS]`; sizes and samplers among the words
+//! choose what is run. Figures are medians of five runs in turn, with the smallest and the largest.
 
 #![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
 
@@ -18,7 +18,7 @@ mod bare;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bare::Ceilings;
 use nearfar::graph::{EdgeList, Graph, Names};
@@ -31,6 +31,7 @@ use nearfar::train::pairs::{Pairs, Sampling, Sources};
 use nearfar::train::stream::{self, Tables};
 
 const DIM: usize = 128;
+const SIZES: [&str; 3] = ["2500", "20000", "1000000"];
 const RUNS: usize = 5;
 /// Operations of one pair: a product, and two steps of a multiplication and an addition a number.
 const FLOPS: f64 = 6.0 * DIM as f64;
@@ -40,7 +41,12 @@ const BYTES: f64 = 2.0 * 4.0 * DIM as f64;
 const STEP: Step = Step { near: 0.01, far: 0.01, shrink: 0.999 };
 
 fn main() {
-    let largest = std::env::args().find_map(|word| word.parse().ok());
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    // What is not named at all is not chosen from.
+    let asked = |name: &str, all: &[&str]| {
+        words.iter().any(|word| word == name)
+            || !words.iter().any(|word| all.contains(&word.as_str()))
+    };
     let ceilings = bare::ceilings();
     println!(
         "two threads: {:.1} GB/s of memory read and written, {:.0} GFlop/s; kernel {}",
@@ -48,19 +54,23 @@ fn main() {
         ceilings.arithmetic / 1e9,
         Kernel::detect().name()
     );
-    for nodes in [2_500, 20_000, 1_000_000] {
-        if largest.is_none_or(|largest: usize| nodes <= largest) {
-            let graph = Arc::new(power_law(nodes, 5 * nodes / 2));
-            for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::LandmarkApprox] {
-                if negatives != Negatives::Distance || nodes <= 20_000 {
-                    compare(&graph, negatives, &ceilings);
-                }
+    for size in SIZES {
+        let nodes = size.parse().expect("a number");
+        if !asked(size, &SIZES) {
+            continue;
+        }
+        let graph = Arc::new(power_law(nodes, 5 * nodes / 2));
+        for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::LandmarkApprox] {
+            // Exact distances of a million nodes take hours.
+            let feasible = negatives != Negatives::Distance || nodes <= 20_000;
+            if feasible && asked(negatives.name(), &["uniform", "distance", "landmark-approx"]) {
+                compare(&graph, negatives, &ceilings);
             }
         }
     }
 }
 
-/// Times of one epoch, measured in turn.
+/// Times of some epochs, measured in turn.
 fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
     let landmarks = Some(Amount::Count((graph.nodes() / 10).min(1000)));
     let config = NegativeConfig { negatives, landmarks, ..Default::default() };
@@ -74,7 +84,7 @@ fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
         let mut rates: [Vec<f64>; 4] = Default::default();
         pool.install(|| {
             for run in 0..RUNS {
-                let measured = epoch(graph, &walk, &*sampler, run as u64);
+                let measured = epochs(graph, &walk, &*sampler, run as u64);
                 rates.iter_mut().zip(measured).for_each(|(rates, rate)| rates.push(rate));
             }
         });
@@ -92,38 +102,48 @@ fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
     }
 }
 
-/// Million pairs per second of one epoch: ours with sampling, ours without, bare, racing.
-fn epoch(
+/// Million pairs per second over some epochs: ours with sampling, ours without, bare, racing.
+fn epochs(
     graph: &Graph,
     positives: &dyn PositiveSource,
     negatives: &dyn NegativeSampler,
-    epoch: u64,
+    run: u64,
 ) -> [f64; 4] {
     let n = graph.nodes();
-    let sampling = Sampling { walks: 5, length: 5, context: 5, negatives: 10, seed: 0 };
-    let rate = |pairs: u64, start: Instant| pairs as f64 / start.elapsed().as_secs_f64() / 1e6;
+    // As many as a run has, or the patience for large graphs.
+    let epochs = if n > 100_000 { 2 } else { 12 };
+    let ahead = if negatives.visits_are_slow() { epochs as usize } else { 1 };
+    let sampling = Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead, seed: run };
+    let rate = |pairs: u64, time: Duration| pairs as f64 / time.as_secs_f64() / 1e6;
     let mut tables =
         Tables { centres: Blocks::new(n, Blocks::rows_for(n, DIM), DIM), others: None };
     bare::fill(tables.centres.values_mut());
     let go_on = |_| Ok(ControlFlow::Continue(()));
-    let start = Instant::now();
     let sources = Sources { positives, negatives, nodes: n, rows: tables.centres.rows };
-    let pairs = Pairs::sample(sources, sampling, epoch, go_on).expect("no listener");
-    let pairs = pairs.continue_value().expect("no listener");
-    let sampled = Instant::now();
-    let loss = stream::train(Kernel::detect(), &mut tables, &pairs, |_| STEP, go_on);
-    assert!(loss.is_ok_and(|loss| loss.is_continue()), "nobody stops it");
-    let ours = [rate(pairs.count, start), rate(pairs.count, sampled)];
+    let start = Instant::now();
+    let mut pairs = Pairs::new(sources);
+    let (mut count, mut training) = (0, Duration::ZERO);
+    for epoch in 0..epochs {
+        let sampled = pairs.sample(sources, sampling, epoch, go_on);
+        assert!(sampled.is_ok_and(|done| done.is_continue()), "nobody stops it");
+        let sampled = Instant::now();
+        let loss = stream::train(Kernel::detect(), &mut tables, &pairs, |_| STEP, go_on);
+        assert!(loss.is_ok_and(|loss| loss.is_continue()), "nobody stops it");
+        training += sampled.elapsed();
+        count += pairs.count;
+    }
+    let ours = [rate(count, start.elapsed()), rate(count, training)];
     drop(pairs);
     let table = tables.centres.values_mut();
     bare::fill(table);
     let start = Instant::now();
-    let trained = bare::train(table, n, sampling);
-    let bare = rate(trained, start);
+    let trained = (0..epochs).map(|_| bare::train(table, n, sampling)).sum();
+    let bare = rate(trained, start.elapsed());
     bare::fill(table);
     let start = Instant::now();
-    let trained = bare::racing(table, positives, negatives, sampling, epoch);
-    [ours[0], ours[1], bare, rate(trained, start)]
+    let race = |epoch| bare::racing(table, positives, negatives, sampling, epoch);
+    let trained = (0..epochs).map(race).sum();
+    [ours[0], ours[1], bare, rate(trained, start.elapsed())]
 }
 
 /// A median with the smallest and the largest.

@@ -48,6 +48,12 @@ impl Negatives {
             Self::Edge => "edge",
         }
     }
+
+    /// Whether it may ask for exact distances.
+    pub(crate) fn may_be_exact(self) -> bool {
+        use Negatives::{Auto, Distance, DistanceMax, DistanceMin};
+        matches!(self, Auto | Distance | DistanceMin | DistanceMax)
+    }
 }
 
 /// Where the distances of `distance`, `distance-min` and `distance-max` come from.

@@ -10,8 +10,8 @@ use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ d(i,k)^γ: one breadth-first search gives the nodes of every level; a draw picks a
-/// level by its size times its weight, and then any of its nodes. Each call of `fill` searches
-/// once, so it pays to ask for many negatives of a centre at a time.
+/// level by its size times its weight, and then any of its nodes. Each call searches once, so it
+/// pays to ask for many negatives of a centre at a time.
 pub(super) struct ByLevel {
     graph: Arc<Graph>,
     law: DistanceLaw,
@@ -43,16 +43,28 @@ impl ByLevel {
 }
 
 impl NegativeSampler for ByLevel {
+    fn visits_are_slow(&self) -> bool {
+        true
+    }
+
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        let mut list = [(rng.clone(), out)];
+        self.fill_each(centre, &mut list);
+        *rng = list[0].0.clone();
+    }
+
+    fn fill_each(&self, centre: Node, lists: &mut [(Rng, &mut [Node])]) {
         // A thread that panicked while holding the lock left nothing half done in the list.
         let room = || self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let mut levels = room().pop().unwrap_or_default();
         levels.search(&self.graph, &[centre]);
         let unreached = levels.append_unreached();
         if let Some(alias) = Alias::new(&self.masses(&levels, unreached)) {
-            for negative in out {
-                let level = levels.level(alias.draw(rng));
-                *negative = level[rng.below(level.len())];
+            for (rng, out) in lists {
+                for negative in out.iter_mut() {
+                    let level = levels.level(alias.draw(rng));
+                    *negative = level[rng.below(level.len())];
+                }
             }
         }
         room().push(levels);

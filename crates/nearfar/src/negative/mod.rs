@@ -41,6 +41,19 @@ pub trait NegativeSampler: Send + Sync {
     /// and the stream alone. Leaves `out` as it is if the centre has no negatives.
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]);
 
+    /// Fills several lists, each from its stream, just as if they were filled one after the other.
+    fn fill_each(&self, centre: Node, lists: &mut [(Rng, &mut [Node])]) {
+        for (rng, out) in lists {
+            self.fill(centre, rng, out);
+        }
+    }
+
+    /// Whether coming to a centre takes longer than drawing from it, so that one should draw much
+    /// at a time.
+    fn visits_are_slow(&self) -> bool {
+        false
+    }
+
     /// Whether there is any node that can be a negative of this centre. Only [`Negatives::Edge`]
     /// ever says no: for a centre that is next to all other nodes.
     fn has_negatives(&self, _centre: Node) -> bool {

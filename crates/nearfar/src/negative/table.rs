@@ -108,6 +108,11 @@ impl BoundedRow {
 }
 
 impl<T: Cell> NegativeSampler for Table<T> {
+    /// A row comes from memory at its first use.
+    fn visits_are_slow(&self) -> bool {
+        true
+    }
+
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let hops = self.hops.row(centre as usize);
         let BoundedRow { low, high, row } = &self.rows[centre as usize];

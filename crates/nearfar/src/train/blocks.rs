@@ -6,12 +6,13 @@
 //! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once.
 
 use super::kernel::Pair;
+use crate::graph::Node;
 use crate::memory;
 
 /// A table of vectors, cut into blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
-    /// Rows in a block, a power of two; the last one may have fewer.
+    /// Rows in a block; the last one may have fewer.
     pub rows: usize,
     /// The length of a row.
     pub dim: usize,
@@ -23,15 +24,16 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// How many rows a block has in a table of n rows: a share of the table that leaves each of a
-    /// few threads its own blocks, and in larger tables one that stays in a near cache.
+    /// How many rows a block has in a table of n rows. Sixteen blocks make rounds of eight tasks,
+    /// which two, four and eight threads share evenly; larger tables have so many more that two
+    /// blocks stay in a near cache, until rounds would get too short.
     pub fn rows_for(n: usize, dim: usize) -> usize {
-        /// Two blocks of about this size are in use at a time.
+        /// A block is about this large.
         const BYTES: usize = 1 << 20;
-        const FEWEST: usize = 8;
-        const MOST: usize = 24;
-        let count = (n * dim * 4 / BYTES).clamp(FEWEST, MOST);
-        (1 << (n / count).max(1).ilog2()).min(Pair::ROWS)
+        const STEP: usize = 16;
+        const MOST: usize = 32;
+        let count = (n * dim * 4 / BYTES).next_multiple_of(STEP).clamp(STEP, MOST);
+        n.div_ceil(count).clamp(2, Pair::ROWS)
     }
 
     /// A table of n rows of zeros.
@@ -88,6 +90,29 @@ impl Blocks {
     }
 }
 
+/// Finds the block of a node, and its row there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    rows: u32,
+    /// 2⁶⁴ / rows, rounded up: the upper half of a product with it is the exact quotient of every
+    /// number of 32 bits.
+    inverse: u64,
+}
+
+impl Cut {
+    /// Cuts after so many rows, at least two.
+    pub fn new(rows: usize) -> Self {
+        Self { rows: rows as u32, inverse: u64::MAX / rows as u64 + 1 }
+    }
+
+    /// The block of a node, and its row in it.
+    #[inline]
+    pub fn place(self, node: Node) -> (usize, Node) {
+        let block = ((u128::from(self.inverse) * u128::from(node)) >> 64) as Node;
+        (block as usize, node - block * self.rows)
+    }
+}
+
 /// The rounds for `count` blocks: in each, pairs of blocks that share none; (p, p) stands for a
 /// block with itself. Every pair is in one round.
 pub fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
@@ -125,6 +150,17 @@ mod tests {
                 }
             }
             assert_eq!(met.len(), count * (count + 1) / 2);
+        }
+    }
+
+    #[test]
+    fn a_node_is_where_division_says() {
+        for rows in [2, 3, 7, 625, 1024, 32_767, 32_768] {
+            let cut = Cut::new(rows);
+            for node in (0..100_000).chain(Node::MAX - 100..=Node::MAX) {
+                let there = (node as usize / rows, node % rows as Node);
+                assert_eq!(cut.place(node), there, "{node} in blocks of {rows}");
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Stage 7, pull and push: training the vectors.
 
+mod ahead;
 pub mod blocks;
 mod checkpoint;
 mod config;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use crate::negative::NegativeSampler;
 use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
@@ -34,9 +35,9 @@ use pairs::{Pairs, Sampling, Sources};
 use pull::Pull;
 use stream::Tables;
 
-/// The memory that training takes beside the graph and the negatives: the tables, and the pairs of
-/// an epoch.
-pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
+/// The memory that training takes beside the graph and what negatives are drawn from: the tables,
+/// the pairs of an epoch and, if negatives are drawn `ahead`, those of some epochs.
+pub fn memory(graph: &Graph, config: &TrainConfig, ahead: bool) -> u64 {
     let n = graph.nodes() as u64;
     let tables = (config.order * config.dim.next_multiple_of(LANES) * 4) as u64;
     let windows = (config.walks(graph) * config.windows()) as u64;
@@ -48,7 +49,19 @@ pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     } else {
         0
     };
-    Walk::bytes(graph) + n * (tables + pairs + walks)
+    let ahead = if ahead {
+        epochs_ahead(graph, config) as u64 * windows * config.k as u64 * size_of::<Node>() as u64
+    } else {
+        0
+    };
+    Walk::bytes(graph) + n * (tables + pairs + walks + ahead)
+}
+
+/// For how many epochs a visit to a centre draws negatives where visits are slow.
+fn epochs_ahead(graph: &Graph, config: &TrainConfig) -> usize {
+    let bytes = graph.nodes() * config.walks(graph) * config.k * size_of::<Node>();
+    // How often a centre comes up in windows that slide is not known before.
+    if config.windows() > 1 { 1 } else { ahead::epochs_ahead(config.epochs, bytes as u64) }
 }
 
 /// Where a run starts.
@@ -110,6 +123,7 @@ pub fn embed_from(
         length: config.length(),
         context: config.window(),
         negatives: config.k,
+        ahead: if negatives.visits_are_slow() { epochs_ahead(graph, config) } else { 1 },
         seed: config.seed,
     };
     let mut tables = tables(n, config);
@@ -123,6 +137,7 @@ pub fn embed_from(
     let rows = tables.centres.rows;
     let sources = Sources { positives: &*positives, negatives, nodes: n, rows };
     let started = Event::Started { nodes: n, epochs, walks: sampling.walks, kernel: kernel.name() };
+    let mut pairs = Pairs::new(sources);
     let mut stopped = sink.event(&started)?.is_break();
     for epoch in first..epochs {
         if stopped {
@@ -131,8 +146,11 @@ pub fn embed_from(
         let mut go_on = |part: f64| {
             sink.event(&Event::Progress { done: (epoch as f64 + part) / epochs as f64 })
         };
-        let pairs = Pairs::sample(sources, sampling, epoch as u64, |part| go_on(part * SAMPLING))?;
-        let Some(pairs) = pairs.continue_value() else { break };
+        let sampled =
+            pairs.sample(sources, sampling, epoch as u64, |part| go_on(part * SAMPLING))?;
+        if sampled.is_break() {
+            break;
+        }
         let l2 = pull.strength;
         let step = |part: f64| config.step(l2, (epoch as f64 + part) / epochs as f64);
         let loss = stream::train(kernel, &mut tables, &pairs, step, |part| {

@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
+use super::ahead::Ahead;
+use super::blocks::Cut;
 use super::kernel::Pair;
 use super::windows::Windows;
 use crate::error::Result;
@@ -27,6 +29,8 @@ pub struct Sampling {
     pub context: usize,
     /// Negatives for every window.
     pub negatives: usize,
+    /// For how many epochs a visit to a centre draws negatives.
+    pub ahead: usize,
     /// The seed.
     pub seed: u64,
 }
@@ -40,7 +44,7 @@ pub struct Sources<'a> {
     pub negatives: &'a dyn NegativeSampler,
     /// Nodes of the graph.
     pub nodes: usize,
-    /// Rows in a block, a power of two.
+    /// Rows in a block.
     pub rows: usize,
 }
 
@@ -50,48 +54,92 @@ pub struct Pairs {
     pub buckets: Vec<Vec<Vec<Pair>>>,
     /// How many pairs there are.
     pub count: u64,
+    ahead: Ahead,
+}
+
+impl Sampling {
+    /// The stream of a centre's negatives.
+    pub(super) fn negatives_stream(self, centre: Node, epoch: u64) -> Rng {
+        Rng::new(self.seed, Purpose::Negative, epoch, u64::from(centre))
+    }
 }
 
 impl Pairs {
+    /// Room for the pairs of an epoch, to be used again for the next.
+    pub fn new(sources: Sources<'_>) -> Self {
+        let blocks = sources.blocks();
+        let buckets = vec![vec![Vec::new(); blocks]; blocks];
+        Self { buckets, count: 0, ahead: Ahead::default() }
+    }
+
     /// Samples the pairs of an epoch. `go_on(part)` is asked when this part is done; if it says
-    /// `Break`, there are none.
+    /// `Break`, they are not complete.
     pub fn sample(
+        &mut self,
         sources: Sources<'_>,
         sampling: Sampling,
         epoch: u64,
         mut go_on: impl FnMut(f64) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<(), Self>> {
+    ) -> Result<ControlFlow<()>> {
         let windows =
             (sampling.length > sampling.context).then(|| Windows::sample(sources, sampling, epoch));
-        let sample = |block: usize| {
-            let mut sampler = Sampler::new(sources, sampling, epoch);
+        let Self { buckets, ahead, count } = self;
+        let is_ahead = sampling.ahead > 1 && windows.is_none();
+        // Drawing takes about half of the time where it is done ahead.
+        let drawing = if is_ahead { 0.5 } else { 0.0 };
+        if is_ahead
+            && ahead.draw(sources, sampling, epoch, |part| go_on(drawing * part))?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        let sample = |(block, buckets): (usize, &mut Vec<Vec<Pair>>)| {
+            buckets.iter_mut().for_each(Vec::clear);
+            let cut = Cut::new(sources.rows);
+            let drawn = is_ahead.then(|| ahead.of(block, epoch));
+            let far = Vec::new();
+            let mut sampler = Sampler { sources, sampling, epoch, cut, buckets, drawn, far };
             match &windows {
                 None => sampler.walks(block),
                 Some(windows) => sampler.windows(block, windows),
             }
-            sampler.buckets
         };
-        let blocks = sources.nodes.div_ceil(sources.rows);
-        let mut buckets: Vec<Vec<Vec<Pair>>> = Vec::with_capacity(blocks);
+        let blocks = buckets.len();
         // Some at a time; how many makes no difference to the result.
         let together = 4 * rayon::current_num_threads();
-        while buckets.len() < blocks {
-            if go_on(buckets.len() as f64 / blocks as f64)?.is_break() {
+        for (turn, some) in buckets.chunks_mut(together).enumerate() {
+            let first = turn * together;
+            let part = first as f64 / blocks as f64;
+            if go_on(drawing + (1.0 - drawing) * part)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            let some = buckets.len()..(buckets.len() + together).min(blocks);
-            buckets.par_extend(some.into_par_iter().map(sample));
+            some.par_iter_mut().enumerate().map(|(at, row)| (first + at, row)).for_each(sample);
         }
-        let count = buckets.iter().flatten().map(|bucket| bucket.len() as u64).sum();
-        Ok(ControlFlow::Continue(Self { buckets, count }))
+        *count = buckets.iter().flatten().map(|bucket| bucket.len() as u64).sum();
+        Ok(ControlFlow::Continue(()))
     }
 }
 
 impl Sources<'_> {
+    /// How many blocks there are.
+    pub(super) fn blocks(self) -> usize {
+        self.nodes.div_ceil(self.rows)
+    }
+
     /// The nodes of a block.
     pub(super) fn block(self, block: usize) -> std::ops::Range<Node> {
         let end = ((block + 1) * self.rows).min(self.nodes);
         (block * self.rows) as Node..end as Node
+    }
+
+    /// How many negatives each window of a centre has.
+    pub(super) fn negatives_of(self, centre: Node, sampling: Sampling) -> usize {
+        if self.negatives.has_negatives(centre) { sampling.negatives } else { 0 }
+    }
+
+    /// How many walks start at a node, and the stream that they come from.
+    pub(super) fn walks_of(self, node: Node, sampling: Sampling, epoch: u64) -> (usize, Rng) {
+        let mut rng = Rng::new(sampling.seed, Purpose::Walk, epoch, u64::from(node));
+        (self.positives.walks_from(node, sampling.walks, &mut rng), rng)
     }
 
     /// Takes all walks from `nodes`, some nodes at a time, and hands them over: for each node how
@@ -105,12 +153,11 @@ impl Sources<'_> {
     ) {
         /// So many walks wait for memory together.
         const TOGETHER: usize = 64;
-        let Sampling { walks, length, seed, .. } = sampling;
+        let length = sampling.length;
         let (mut counts, mut starts, mut rngs, mut out) = (vec![], vec![], vec![], vec![]);
         let last = nodes.end.saturating_sub(1);
         for node in nodes {
-            let mut rng = Rng::new(seed, Purpose::Walk, epoch, u64::from(node));
-            let count = self.positives.walks_from(node, walks, &mut rng);
+            let (count, mut rng) = self.walks_of(node, sampling, epoch);
             counts.push((node, count));
             for _ in 0..count {
                 starts.push(node);
@@ -133,16 +180,15 @@ struct Sampler<'a> {
     sources: Sources<'a>,
     sampling: Sampling,
     epoch: u64,
-    buckets: Vec<Vec<Pair>>,
+    cut: Cut,
+    buckets: &'a mut [Vec<Pair>],
+    /// Negatives that were drawn ahead and not used yet.
+    drawn: Option<&'a [Node]>,
+    /// Room for those that were not.
     far: Vec<Node>,
 }
 
-impl<'a> Sampler<'a> {
-    fn new(sources: Sources<'a>, sampling: Sampling, epoch: u64) -> Self {
-        let blocks = sources.nodes.div_ceil(sources.rows);
-        Self { sources, sampling, epoch, buckets: vec![Vec::new(); blocks], far: Vec::new() }
-    }
-
+impl Sampler<'_> {
     /// Walks that are one window each.
     fn walks(&mut self, block: usize) {
         let Sampling { length, .. } = self.sampling;
@@ -174,16 +220,23 @@ impl<'a> Sampler<'a> {
     where
         W: Iterator<Item = &'b Node>,
     {
-        let Self { sources, sampling, epoch, buckets, far } = self;
-        let Sources { negatives, rows, .. } = *sources;
-        let count = if negatives.has_negatives(centre) { sampling.negatives } else { 0 };
-        far.resize(windows.len() * count, 0);
-        let mut rng = Rng::new(sampling.seed, Purpose::Negative, *epoch, u64::from(centre));
-        negatives.fill(centre, &mut rng, far);
-        // Blocks have a power of two of rows.
-        let (shift, mask) = (rows.ilog2(), rows as Node - 1);
+        let Self { sources, sampling, epoch, cut, buckets, drawn, far } = self;
+        let count = sources.negatives_of(centre, *sampling);
+        let all = windows.len() * count;
+        let far = if let Some(drawn) = drawn {
+            let (far, later) = drawn.split_at(all);
+            *drawn = later;
+            far
+        } else {
+            far.resize(all, 0);
+            let mut rng = sampling.negatives_stream(centre, *epoch);
+            sources.negatives.fill(centre, &mut rng, far);
+            &*far
+        };
+        let (_, row) = cut.place(centre);
         let mut put = |node: Node, near: bool| {
-            buckets[(node >> shift) as usize].push(Pair::new(centre & mask, node & mask, near));
+            let (block, other) = cut.place(node);
+            buckets[block].push(Pair::new(row, other, near));
         };
         for (window, near) in windows.enumerate() {
             // A walk that comes back to its start says nothing about it.

@@ -65,17 +65,19 @@ impl Settings {
 
     /// How negatives will be drawn if all may take this much memory, and how much it will be.
     pub fn plan(&self, graph: &Graph, max_memory: u64) -> Result<(NegativePlan, u64)> {
-        let (graph_bytes, beside) = (graph.bytes(), memory(graph, &self.train));
-        let memory = max_memory.checked_sub(graph_bytes).filter(|&left| left >= beside);
-        let memory = memory.ok_or_else(|| {
+        let graph_bytes = graph.bytes();
+        let beside = memory(graph, &self.train, self.negatives.negatives.may_be_exact());
+        let left = max_memory.checked_sub(graph_bytes).filter(|&left| left >= beside);
+        let left = left.ok_or_else(|| {
             Error::Budget(format!(
                 "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
                  smaller --dim, or allow more",
                 (graph_bytes + beside).div_ceil(1_000_000)
             ))
         })?;
-        let budget = Budget { memory, beside, ..Default::default() };
+        let budget = Budget { memory: left, beside, ..Default::default() };
         let plan = NegativePlan::new(graph, &self.negatives, &budget)?;
+        let beside = memory(graph, &self.train, plan.strategy.is_some());
         let total = graph_bytes + plan.peak(beside);
         Ok((plan, total))
     }

@@ -32,7 +32,7 @@ impl Windows {
     /// Takes the walks of an epoch.
     pub(super) fn sample(sources: Sources<'_>, sampling: Sampling, epoch: u64) -> Self {
         let Sampling { length, context, .. } = sampling;
-        let blocks = sources.nodes.div_ceil(sources.rows);
+        let blocks = sources.blocks();
         let sample = |block: usize| {
             let mut walks: Vec<Node> = vec![];
             sources.walks(sampling, epoch, sources.block(block), |_, nodes| {

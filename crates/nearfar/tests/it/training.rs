@@ -4,8 +4,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use nearfar::graph::{Graph, ReadOptions, read};
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
+use nearfar::graph::{Graph, Node, ReadOptions, read};
+use nearfar::negative::{
+    Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
+};
+use nearfar::rng::Rng;
 use nearfar::train::kernel::Kernel;
 use nearfar::train::{
     Checkpoint, Event, L2, Model, Sink, Start, State, TrainConfig, embed, embed_from,
@@ -62,6 +65,32 @@ fn every_model_gives_the_same_bytes_on_any_number_of_threads() {
             vectors.into_iter().map(f32::to_bits).collect()
         };
         assert!(train(1) == train(3), "{config:?}");
+    }
+}
+
+/// A sampler that is asked epoch by epoch.
+struct Each(Box<dyn NegativeSampler>);
+
+impl NegativeSampler for Each {
+    fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
+        self.0.fill(centre, rng, out);
+    }
+}
+
+#[test]
+fn negatives_drawn_ahead_are_those_of_their_epochs() {
+    let graph = Arc::new(islands());
+    for strategy in [Strategy::Table, Strategy::Levels] {
+        for model in [Model::Deepwalk, Model::Line] {
+            let config = NegativeConfig { strategy, ..Default::default() };
+            let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
+            let sampler = || plan.build(&graph).unwrap();
+            assert!(sampler().visits_are_slow());
+            let config = TrainConfig { model, ..short() };
+            let ahead = embed(&graph, &*sampler(), &config, &mut ()).unwrap();
+            let each = embed(&graph, &Each(sampler()), &config, &mut ()).unwrap();
+            assert_eq!(ahead, each, "{strategy:?}, {model:?}");
+        }
     }
 }
 

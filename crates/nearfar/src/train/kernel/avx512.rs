@@ -1,11 +1,13 @@
 //! x86-64 with AVX-512F: one register of sixteen numbers.
 
 use std::arch::x86_64::{
-    __m512, _MM_HINT_T0, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps,
-    _mm512_reduce_add_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m512, _MM_HINT_T0, _mm_prefetch, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd,
+    _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_set1_ps,
+    _mm512_setzero_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd,
+    _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
-use super::{Vector, Work};
+use super::{PIECE, Vector, Work};
 
 #[derive(Clone, Copy)]
 struct Wide(__m512);
@@ -49,9 +51,54 @@ impl Vector for Wide {
         unsafe { _mm512_reduce_add_ps(self.0) }
     }
 
+    /// Sixteen sums at once: halves of two vectors are added and put side by side, then quarters of
+    /// four, and so on. Within lanes of four numbers first, then across them.
+    #[inline(always)]
+    unsafe fn sums(vectors: &[Self; PIECE]) -> [f32; PIECE] {
+        unsafe {
+            let low = across(within(vectors, 0), within(vectors, 4));
+            let high = across(within(vectors, 8), within(vectors, 12));
+            let mut out = [0.0; PIECE];
+            Self(across(low, high)).store(out.as_mut_ptr());
+            out
+        }
+    }
+
     #[inline(always)]
     unsafe fn prefetch(from: *const f32) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+}
+
+/// In each lane of four numbers, the sums of that lane in four vectors from `from` on.
+///
+/// # Safety
+///
+/// The processor has AVX-512F.
+#[inline(always)]
+unsafe fn within(vectors: &[Wide; PIECE], from: usize) -> __m512 {
+    let [a, b, c, d] = [0, 1, 2, 3].map(|at| vectors[from + at].0);
+    // SAFETY: promised by the caller.
+    unsafe {
+        let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+        let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+        let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+        _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high))
+    }
+}
+
+/// Sums of two lanes each: two of the first vector, two of the second.
+///
+/// # Safety
+///
+/// The processor has AVX-512F.
+#[inline(always)]
+unsafe fn across(a: __m512, b: __m512) -> __m512 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let even = _mm512_shuffle_f32x4::<0b10_00_10_00>(a, b);
+        _mm512_add_ps(even, _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b))
     }
 }
 

@@ -10,7 +10,8 @@
 //! z_i += g z_j        z_j += g z_i
 //! ```
 //!
-//! and a far pair also pulls its centre to the origin, z_i *= shrink.
+//! and a far pair also pulls its centre to the origin, z_i *= shrink. (Pairs of one centre that
+//! follow one another do this together, after their steps.)
 //!
 //! Done pair by pair, each would wait for its own product, sigmoid and update before the next
 //! could begin. So pairs are taken [`PIECE`] at a time, in three passes: all products, all g, all
@@ -163,9 +164,12 @@ impl Kernel {
             Some(others) => (others.as_mut_ptr(), others.len() / dim),
             None => (centres, count),
         };
-        // Without a way out in the middle, this check costs next to nothing.
-        let inside = |pair: &Pair| (pair.centre() < count) & (pair.other() < other_count);
-        assert!(pairs.iter().fold(true, |all, pair| all & inside(pair)), "pairs are in their rows");
+        // SAFETY: nothing is asked for.
+        let (centre, other) = unsafe { self.run(Farthest { pairs }) };
+        assert!(
+            pairs.is_empty() || (centre < count && other < other_count),
+            "pairs are in their rows"
+        );
         let place = Place { dim, centres, others };
         // SAFETY: the pairs were just checked to lie in the rows, which we have borrowed for
         // writing.
@@ -204,6 +208,25 @@ pub(crate) trait Work {
     ///
     /// The processor has the instruction set of the vector.
     unsafe fn on<V: Vector>(self) -> Self::Out;
+}
+
+/// The largest row of a centre and of another end.
+struct Farthest<'a> {
+    pairs: &'a [Pair],
+}
+
+impl Work for Farthest<'_> {
+    type Out = (usize, usize);
+
+    #[inline(always)]
+    unsafe fn on<V: Vector>(self) -> (usize, usize) {
+        let (mut centre, mut other) = (0, 0);
+        for &Pair(bits) in self.pairs {
+            centre = centre.max(bits >> 16);
+            other = other.max(bits & 0xffff);
+        }
+        (centre as usize, other as usize >> 1)
+    }
 }
 
 /// Pairs to be trained, all of them in their rows.
@@ -265,6 +288,12 @@ pub(crate) trait Vector: Copy {
     /// self · b + c
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     unsafe fn sum(self) -> f32;
+    /// The sum of each.
+    #[inline(always)]
+    unsafe fn sums(vectors: &[Self; PIECE]) -> [f32; PIECE] {
+        // SAFETY: as for all methods.
+        vectors.map(|vector| unsafe { vector.sum() })
+    }
     unsafe fn prefetch(_from: *const f32) {}
 }
 
@@ -286,97 +315,118 @@ unsafe fn train<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64 {
     }
 }
 
+/// Runs a pass over rows of any length: in panels of eight vectors, then of four, two and one.
+/// Usual lengths are one panel.
+macro_rules! in_panels {
+    ($dim:expr, $pass:ident::<$vector:ident>($($argument:expr),*)) => {{
+        let (mut from, vectors) = (0, $dim / LANES);
+        while vectors - from >= 8 {
+            $pass::<$vector, 8>(from * LANES, $($argument),*);
+            from += 8;
+        }
+        if vectors & 4 != 0 {
+            $pass::<$vector, 4>(from * LANES, $($argument),*);
+            from += 4;
+        }
+        if vectors & 2 != 0 {
+            $pass::<$vector, 2>(from * LANES, $($argument),*);
+            from += 2;
+        }
+        if vectors & 1 != 0 {
+            $pass::<$vector, 1>(from * LANES, $($argument),*);
+        }
+    }};
+}
+
 /// # Safety
 ///
 /// That of [`train`].
 #[inline(always)]
 unsafe fn train_rows<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64 {
+    let (pieces, rest) = pairs.as_chunks::<PIECE>();
     let mut loss = 0.0;
-    for (at, piece) in pairs.chunks(PIECE).enumerate() {
-        let next = pairs.get((at + 1) * PIECE..).unwrap_or(&[]);
+    for (at, piece) in pieces.iter().enumerate() {
+        let next = pieces.get(at + 1).unwrap_or(piece);
         // SAFETY: promised by the caller.
-        let mut dots = unsafe { products::<V>(place, piece) };
-        // y − σ(z_i·z_j) is 1 − σ(x) with x = z_i·z_j for a near pair; with x = −z_i·z_j for a far
-        // one it is the same but for the sign.
-        let (mut g, mut losses) = ([0.0; PIECE], [0.0; PIECE]);
-        for (pair, (dot, g)) in piece.iter().zip(dots.iter_mut().zip(&mut g)) {
-            (*dot, *g) = if pair.near() { (*dot, step.near) } else { (-*dot, -step.far) };
-        }
-        for ((dot, g), loss) in dots.iter().zip(&mut g).zip(&mut losses) {
-            let (wrong, cost) = wrong_and_loss(*dot);
-            *g *= wrong;
-            *loss = cost;
-        }
-        loss += losses[..piece.len()].iter().map(|&loss| f64::from(loss)).sum::<f64>();
-        // SAFETY: promised by the caller. Panels of eight vectors, then of half as many, and so on
-        // down to one, cover rows of any length; usual lengths are one panel.
-        unsafe {
-            let mut from = 0;
-            let vectors = place.dim / LANES;
-            while vectors - from >= 8 {
-                update::<V, 8>(place, from * LANES, piece, next, &g, step.shrink);
-                from += 8;
-            }
-            if vectors & 4 != 0 {
-                update::<V, 4>(place, from * LANES, piece, next, &g, step.shrink);
-                from += 4;
-            }
-            if vectors & 2 != 0 {
-                update::<V, 2>(place, from * LANES, piece, next, &g, step.shrink);
-                from += 2;
-            }
-            if vectors & 1 != 0 {
-                update::<V, 1>(place, from * LANES, piece, next, &g, step.shrink);
-            }
-        }
+        loss += f64::from(unsafe { train_piece::<V>(place, piece, next, step) });
     }
-    loss
+    // SAFETY: promised by the caller.
+    loss + f64::from(unsafe { train_piece::<V>(place, rest, rest, step) })
 }
 
-/// z_i·z_j for every pair of a piece.
+/// Trains a piece, while the other ends of the next one are fetched. Returns the sum of losses.
 ///
 /// # Safety
 ///
-/// That of [`train`].
+/// That of [`train`]; the next piece is as long as this one.
 #[inline(always)]
-unsafe fn products<V: Vector>(place: Place, piece: &[Pair]) -> [f32; PIECE] {
-    let mut dots = [0.0; PIECE];
-    for (dot, pair) in dots.iter_mut().zip(piece) {
-        // SAFETY: the caller promises that both rows are there.
-        unsafe {
-            let (centre, other) = place.of(*pair);
-            let mut sums = [V::zero(); 4];
-            let product =
-                |at: usize, sum: V| V::load(centre.add(at)).mul_add(V::load(other.add(at)), sum);
-            let mut at = 0;
-            while at + 4 * LANES <= place.dim {
-                for (part, sum) in sums.iter_mut().enumerate() {
-                    *sum = product(at + part * LANES, *sum);
-                }
-                at += 4 * LANES;
-            }
-            while at < place.dim {
-                sums[0] = product(at, sums[0]);
-                at += LANES;
-            }
-            let one = V::splat(1.0);
-            let [a, b, c, d] = sums;
-            *dot = one.mul_add(one.mul_add(a, b), one.mul_add(c, d)).sum();
+unsafe fn train_piece<V: Vector>(place: Place, piece: &[Pair], next: &[Pair], step: Step) -> f32 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let mut products = [V::zero(); PIECE];
+        in_panels!(place.dim, multiply::<V>(place, piece, &mut products));
+        let mut x = V::sums(&products);
+        // y − σ(z_i·z_j) is 1 − σ(x) with x = z_i·z_j for a near pair; with x = −z_i·z_j for a far
+        // one it is the same but for the sign.
+        let (mut g, mut losses) = ([0.0; PIECE], [0.0; PIECE]);
+        for (pair, (x, g)) in piece.iter().zip(x.iter_mut().zip(&mut g)) {
+            (*x, *g) = if pair.near() { (*x, step.near) } else { (-*x, -step.far) };
         }
+        for ((x, g), loss) in x.iter().zip(&mut g).zip(&mut losses) {
+            let (wrong, cost) = wrong_and_loss(*x);
+            *g *= wrong;
+            *loss = cost;
+        }
+        losses[piece.len()..].fill(0.0);
+        in_panels!(place.dim, update::<V>(place, piece, next, &g, step.shrink));
+        V::load(losses.as_ptr()).sum()
     }
-    dots
 }
 
-/// The steps of a piece, in `WIDTH` vectors of each row from `from` on. A centre stays in registers
-/// as long as its pairs follow one another. Meanwhile the rows of the next piece are fetched.
+/// Adds to z_i·z_j of every pair of a piece what `WIDTH` vectors of each row from `from` on make of
+/// it. A centre stays in registers as long as its pairs follow one another.
+///
+/// # Safety
+///
+/// That of [`train`], and rows go on for so long.
+#[inline(always)]
+unsafe fn multiply<V: Vector, const WIDTH: usize>(
+    from: usize,
+    place: Place,
+    piece: &[Pair],
+    products: &mut [V; PIECE],
+) {
+    let mut at = 0;
+    while at < piece.len() {
+        let row = piece[at].centre();
+        // SAFETY: the caller promises that all rows are there.
+        unsafe {
+            let centre = place.of(piece[at]).0.add(from);
+            let centre: [V; WIDTH] = std::array::from_fn(|part| V::load(centre.add(part * LANES)));
+            while at < piece.len() && piece[at].centre() == row {
+                let other = place.of(piece[at]).1.add(from);
+                // Two sums, so that neither waits long for itself.
+                let mut sums = [products[at], V::zero()];
+                for (part, centre) in centre.iter().enumerate() {
+                    let other = V::load(other.add(part * LANES));
+                    sums[part % 2] = centre.mul_add(other, sums[part % 2]);
+                }
+                products[at] = V::splat(1.0).mul_add(sums[0], sums[1]);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// The steps of a piece, in `WIDTH` vectors of each row from `from` on.
 ///
 /// # Safety
 ///
 /// That of [`train`], and rows go on for so long.
 #[inline(always)]
 unsafe fn update<V: Vector, const WIDTH: usize>(
-    place: Place,
     from: usize,
+    place: Place,
     piece: &[Pair],
     next: &[Pair],
     g: &[f32; PIECE],
@@ -389,25 +439,23 @@ unsafe fn update<V: Vector, const WIDTH: usize>(
         unsafe {
             let centre = place.of(piece[at]).0.add(from);
             let old: [V; WIDTH] = std::array::from_fn(|part| V::load(centre.add(part * LANES)));
-            let mut new = old;
+            let (mut new, mut pull) = (old, 1.0);
             while at < piece.len() && piece[at].centre() == row {
-                if let Some(&next) = next.get(at) {
-                    let other = place.of(next).1.add(from);
-                    (0..WIDTH).for_each(|part| V::prefetch(other.add(part * LANES)));
-                }
-                let pair = piece[at];
-                let other = place.of(pair).1.add(from);
+                let far_off = place.of(next[at]).1.add(from);
+                (0..WIDTH).for_each(|part| V::prefetch(far_off.add(part * LANES)));
+                let other = place.of(piece[at]).1.add(from);
+                pull *= if piece[at].near() { 1.0 } else { shrink };
                 let g = V::splat(g[at]);
-                let shrink = V::splat(if pair.near() { 1.0 } else { shrink });
                 for (part, (old, new)) in old.iter().zip(&mut new).enumerate() {
                     let b = V::load(other.add(part * LANES));
                     g.mul_add(*old, b).store(other.add(part * LANES));
-                    *new = g.mul_add(b, shrink.mul(*new));
+                    *new = g.mul_add(b, *new);
                 }
                 at += 1;
             }
+            let pull = V::splat(pull);
             for (part, new) in new.iter().enumerate() {
-                new.store(centre.add(part * LANES));
+                pull.mul(*new).store(centre.add(part * LANES));
             }
         }
     }

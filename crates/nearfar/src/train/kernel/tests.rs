@@ -34,11 +34,16 @@ fn naive(dim: usize, centres: &[f32], others: &[f32], pairs: &[Pair], step: Step
         if at == 0 || pairs[at - 1].centre() != pair.centre() {
             old = centres[pair.centre() * dim..][..dim].to_vec();
         }
-        let shrink = if pair.near() { 1.0 } else { f64::from(step.shrink) };
         for (at, old) in old.iter().enumerate() {
             let (i, j) = (pair.centre() * dim + at, pair.other() * dim + at);
-            centres[i] = shrink * centres[i] + g * others[j];
+            centres[i] += g * others[j];
             others[j] += g * old;
+        }
+    }
+    for pair in pairs.iter().filter(|pair| !pair.near()) {
+        let row = &mut centres[pair.centre() * dim..][..dim];
+        for value in row {
+            *value *= f64::from(step.shrink);
         }
     }
     [centres, others].concat()
