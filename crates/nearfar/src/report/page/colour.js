@@ -20,6 +20,12 @@ const AMOUNT = {
   dark: ["#39424e", "#3b6a86", "#4596b8", "#6cc0d8", "#b0e4ea", "#f4fbf0"],
 };
 
+// Lines and letters around the dots.
+const INK = {
+  light: { edge: "#1d1f2418", spoke: "#1d1f2460", text: "#1d1f24", halo: "#ffffff" },
+  dark: { edge: "#eceae518", spoke: "#eceae566", text: "#eceae5", halo: "#1c1f25" },
+};
+
 const themed = (colours) => (isDark() ? colours.dark : colours.light);
 
 function rgb(hex) {

@@ -117,7 +117,6 @@ class PointMap {
   drawEdges() {
     const { graph } = this.data;
     if (!graph) return;
-    const style = getComputedStyle(document.documentElement);
     const { context } = this;
     const lines = (nodes, colour, width) => {
       context.beginPath();
@@ -132,10 +131,10 @@ class PointMap {
       context.stroke();
     };
     if (graph.edges <= (this.filtered ? EDGES_DRAWN : EDGES_DRAWN / 20)) {
-      lines(edgesAmong(graph), style.getPropertyValue("--edge"), graph.edges < 1000 ? 1 : 0.6);
+      lines(edgesAmong(graph), themed(INK).edge, graph.edges < 1000 ? 1 : 0.6);
     }
     if (view.chosen !== null && degree(graph, view.chosen) <= SPOKES_DRAWN) {
-      lines(edgesOf(graph, view.chosen), style.getPropertyValue("--spoke"), 0.7);
+      lines(edgesOf(graph, view.chosen), themed(INK).spoke, 0.7);
     }
   }
 
@@ -179,16 +178,16 @@ class PointMap {
   drawChosen() {
     const { context, data } = this;
     const { x, y } = this.at(view.chosen);
-    const style = getComputedStyle(document.documentElement);
+    const { text: ink, halo } = themed(INK);
     context.beginPath();
     context.arc(x, y, this.radius + 3 * devicePixelRatio, 0, 2 * Math.PI);
-    context.strokeStyle = style.getPropertyValue("--ink");
+    context.strokeStyle = ink;
     context.lineWidth = 2 * devicePixelRatio;
     context.stroke();
     context.font = `600 ${13 * devicePixelRatio}px system-ui, sans-serif`;
     context.lineWidth = 4 * devicePixelRatio;
-    context.strokeStyle = style.getPropertyValue("--card");
-    context.fillStyle = style.getPropertyValue("--ink");
+    context.strokeStyle = halo;
+    context.fillStyle = ink;
     const text = short(nameOf(data, view.chosen), 30);
     const right = x + this.radius + 7 * devicePixelRatio;
     const place = Math.min(right, this.canvas.width - context.measureText(text).width - 4);
