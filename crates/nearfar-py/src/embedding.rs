@@ -124,7 +124,7 @@ pub(crate) fn embed(
             let (state, found) = Saving::open(folder, keep.resume, &graph, &settings)?;
             (saving, checkpoint) = (Some(state), found);
         }
-        let records = Records::new(keep.log.as_deref(), saving)?;
+        let records = Records::new(keep.log.as_deref(), saving)?.with_settings(&settings);
         let sampler = sampler(&graph, &settings, memory, caller)?;
         let start = Start { checkpoint, ..Default::default() };
         let mut listener = Listener { caller, records };

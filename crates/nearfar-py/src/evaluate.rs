@@ -31,6 +31,32 @@ pub(crate) enum SplitsOf {
     File(PathBuf),
 }
 
+impl LabelsOf {
+    /// The labels of each row.
+    pub(crate) fn read(
+        &self,
+        embedding: &nearfar::embedding::Embedding,
+    ) -> nearfar::Result<Labels> {
+        match self {
+            Self::Rows(rows) => Ok(Labels::new(rows)),
+            Self::File(path) => read_labels(path, embedding),
+        }
+    }
+}
+
+impl SplitsOf {
+    /// The part of each row.
+    pub(crate) fn read(
+        &self,
+        embedding: &nearfar::embedding::Embedding,
+    ) -> nearfar::Result<Splits> {
+        match self {
+            Self::Rows(rows) => parts(rows),
+            Self::File(path) => read_splits(path, embedding),
+        }
+    }
+}
+
 /// Scores vectors by how well labels are learnt from them.
 #[pyfunction]
 #[pyo3(signature = (embedding, labels, splits, options))]
@@ -54,15 +80,8 @@ pub(crate) fn classify(
     };
     let embedding = Arc::clone(&embedding.0);
     work::run(py, threads, None, move |_| {
-        let labels = match labels {
-            LabelsOf::Rows(rows) => Labels::new(&rows),
-            LabelsOf::File(path) => read_labels(&path, &embedding)?,
-        };
-        let splits = match splits {
-            Some(SplitsOf::Rows(rows)) => Some(parts(&rows)?),
-            Some(SplitsOf::File(path)) => Some(read_splits(&path, &embedding)?),
-            None => None,
-        };
+        let labels = labels.read(&embedding)?;
+        let splits = splits.map(|splits| splits.read(&embedding)).transpose()?;
         nearfar::evaluate::classify(&embedding, &labels, splits.as_ref(), &config)
     })
     .map(|scores| json(&scores))

@@ -9,6 +9,7 @@ mod error;
 mod evaluate;
 mod graph;
 mod options;
+mod report;
 mod sampler;
 mod work;
 
@@ -26,6 +27,8 @@ mod _nearfar {
     use crate::graph::{Graph, read, synth};
     #[pymodule_export]
     use crate::options::defaults;
+    #[pymodule_export]
+    use crate::report::report;
     #[pymodule_export]
     use crate::sampler::NegativeSampler;
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use nearfar::evaluate::measure::MeasureConfig;
 use nearfar::evaluate::{ClassifyConfig, LinksConfig};
 use nearfar::negative::{Budget, NegativeConfig, parse_bytes};
+use nearfar::report::ReportConfig;
 use nearfar::train::{Settings, TrainConfig};
 use pyo3::PyResult;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -135,6 +136,7 @@ pub(crate) fn defaults() -> String {
         "classify": of(&[&fields(&ClassifyConfig::default()), &threads]),
         "links": of(&[&links, &train, &negatives, &threads, &memory, &file]),
         "measure": of(&[&fields(&MeasureConfig::default()), &threads]),
+        "report": of(&[&fields(&ReportConfig::default()), &threads]),
     })
     .to_string()
 }

@@ -19,4 +19,8 @@ pub mod train;
 
 pub mod evaluate;
 
+pub mod project;
+
+pub mod report;
+
 pub use error::{Error, Result};

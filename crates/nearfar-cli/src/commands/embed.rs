@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Dataset, Graph, ReadOptions};
+use nearfar::report::{ReportConfig, Subject};
 use nearfar::train::{Records, Saving, Settings, Start, embed_from};
 
 use super::listener::Listener;
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// File to write one JSON object for every epoch to
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// File to write a page to that shows the vectors: a map, who is near and far, the numbers
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     scoring: ScoringArgs,
 }
@@ -59,8 +63,9 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     args.options.complete(given)?;
     let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
     let graph = Arc::new(graph);
-    let scoring = args.scoring.scoring(&graph, labels, splits)?;
+    let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
     check_writable(&args.output, args.format, graph.names())?;
+    args.report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;
     let settings = &args.options.settings;
     let (mut saving, mut checkpoint) = (None, None);
     if let Some(folder) = &args.checkpoint {
@@ -78,7 +83,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         (saving, checkpoint) = (Some(state), found);
     }
     let start_at = Start { checkpoint, ..Default::default() };
-    let records = Records::new(args.log.as_deref(), saving)?;
+    let records = Records::new(args.log.as_deref(), saving)?.with_settings(settings);
     let listener = Listener::new(settings.train.epochs, records, quiet)?;
     let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
     let embedding = Embedding::new(graph.names().clone(), settings.train.dim, vectors)?;
@@ -89,7 +94,18 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         let (output, nodes) = (args.output.display(), print::grouped(nodes));
         print::message(&format!("{output}: {nodes} vectors of {dim} numbers in {seconds:.2} s"));
     }
-    Ok(())
+    let Some(page) = &args.report else { return Ok(()) };
+    let name = super::report::name(&args.output);
+    let subject = Subject {
+        graph: Some(&graph),
+        labels: labels.as_ref(),
+        splits: splits.as_ref(),
+        log: args.log.as_deref(),
+        settings: Some(settings),
+        ..Subject::new(&name, &embedding)
+    };
+    let config = ReportConfig { seed: settings.train.seed, ..Default::default() };
+    super::report::write(page, &subject, &config, quiet)
 }
 
 impl Options {

@@ -7,6 +7,7 @@ mod listener;
 mod measure;
 mod neighbors;
 mod outliers;
+mod report;
 mod sample;
 mod scoring;
 mod stats;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Measure(measure::Args),
     /// Find the nodes whose vectors are most like that of one node
     Neighbors(neighbors::Args),
+    /// Make one page to look at: a map of the vectors, who is near and far, and the numbers
+    Report(report::Args),
 }
 
 impl Command {
@@ -53,6 +56,7 @@ impl Command {
             Self::Outliers(args) => outliers::run(&args, quiet),
             Self::Measure(args) => measure::run(&args, quiet),
             Self::Neighbors(args) => neighbors::run(&args),
+            Self::Report(args) => report::run(&args, quiet),
         }
     }
 }

@@ -161,7 +161,7 @@ fn outliers_are_added() {
 #[test]
 fn help_names_every_command() {
     let help = output(&["--help"]);
-    for command in ["embed", "stats", "sample", "synth", "outliers"] {
+    for command in ["embed", "stats", "sample", "synth", "outliers", "report"] {
         assert!(help.contains(command), "{command}");
         assert!(output(&[command, "--help"]).contains("Usage:"));
     }

@@ -65,6 +65,7 @@ fn the_log_has_a_line_for_every_epoch() {
         .collect();
     assert_eq!(lines.len(), 5);
     assert_eq!(lines[0]["event"], "started");
+    assert_eq!(lines[0]["settings"]["epochs"], 4);
     assert_eq!((&lines[4]["event"], &lines[4]["epoch"]), (&"epoch".into(), &4.into()));
     for field in ["loss", "l2", "effective_rank", "pairs", "seconds"] {
         assert!(lines[4][field].is_number(), "{field}");

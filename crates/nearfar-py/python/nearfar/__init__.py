@@ -22,6 +22,7 @@ from ._embedding import Embedding, embed, load
 from ._evaluate import classify, links, measure
 from ._graph import Graph, distances, stats, synth
 from ._nearfar import VERSION as __version__
+from ._report import report
 from ._results import Classification, LinkScores, Measures, Summary
 from ._sampler import NegativeSampler
 
@@ -43,6 +44,7 @@ __all__ = [
     "links",
     "load",
     "measure",
+    "report",
     "stats",
     "synth",
 ]

@@ -23,6 +23,16 @@ def links(
     graph: Graph, options: str, callback: Callable[[str], bool] | None = None
 ) -> str: ...
 def measure(embedding: Embedding, graph: Graph, options: str) -> str: ...
+def report(
+    embedding: Embedding,
+    path: str | os.PathLike[str],
+    name: str,
+    graph: Graph | None,
+    labels: list[list[str]] | str | None,
+    splits: list[str | None] | str | None,
+    files: tuple[str | None, ...],
+    options: str,
+) -> None: ...
 def read(source: str, nodes: str | None = None) -> Graph: ...
 def synth(preset: str | None, options: str) -> Graph: ...
 

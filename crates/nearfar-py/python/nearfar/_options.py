@@ -17,6 +17,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = json.loads(_nearfar.defaults())
 #: The keywords of functions: the command line's options.
 EMBED, SAMPLER = _DEFAULTS["embed"], _DEFAULTS["sampler"]
 CLASSIFY, LINKS, MEASURE = _DEFAULTS["classify"], _DEFAULTS["links"], _DEFAULTS["measure"]
+REPORT = _DEFAULTS["report"]
 
 #: How a graph is read from what was given.
 GRAPH: dict[str, Any] = {

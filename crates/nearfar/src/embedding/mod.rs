@@ -15,10 +15,11 @@ use std::path::Path;
 pub use format::{Format, check_writable};
 use ids::Ids;
 pub use neighbours::Similarity;
+pub(crate) use neighbours::{Best, key};
 pub(crate) use npy::write_floats;
 
 use crate::error::{Error, Result};
-use crate::graph::{Names, Node};
+use crate::graph::{Graph, Names, Node};
 
 /// A vector of `dim` floats for each node. Row r of the table belongs to the node of row r of the
 /// graph. There is at least one node and one dimension, and no id is empty.
@@ -109,6 +110,44 @@ impl Embedding {
             self.names.get(node as Node),
             self.vectors[at]
         )))
+    }
+
+    /// The vectors in the order of a graph's nodes. Fails unless every node has one and every vector
+    /// is that of a node.
+    pub fn in_order_of(&self, graph: &Graph) -> Result<Self> {
+        let nodes = graph.names();
+        let find = |node: Node| self.names.find(&nodes.get(node));
+        let rows: Vec<Option<Node>> = (0..graph.nodes() as Node).map(find).collect();
+        let missing = rows.iter().filter(|row| row.is_none()).count();
+        if let Some(node) = rows.iter().position(Option::is_none) {
+            return Err(Error::Graph(format!(
+                "{missing} of {} nodes have no vector, '{}' among them; vectors have ids such as \
+                 '{}': give the graph that was embedded",
+                rows.len(),
+                nodes.get(node as Node),
+                self.names.get(0)
+            )));
+        }
+        if self.nodes() > rows.len() {
+            let stranger =
+                (0..self.nodes() as Node).find(|&row| nodes.find(&self.names.get(row)).is_none());
+            return Err(Error::Graph(format!(
+                "there are {} vectors for {} nodes; '{}' is not in the graph: give the graph that \
+                 was embedded, isolated nodes included (--nodes lists them)",
+                self.nodes(),
+                rows.len(),
+                self.names.get(stranger.unwrap_or(0))
+            )));
+        }
+        let rows = rows.into_iter().flatten();
+        let vectors = rows.flat_map(|row| self.vector(row)).copied().collect();
+        Self::new(nodes.clone(), self.dim, vectors)
+    }
+
+    /// The vectors of some nodes, in that order.
+    pub(crate) fn select(&self, nodes: &[Node]) -> Result<Self> {
+        let vectors = nodes.iter().flat_map(|&node| self.vector(node)).copied().collect();
+        Self::new(self.names.select(nodes), self.dim, vectors)
     }
 
     /// Writes the vectors and the ids to a file, whole or not at all. Without a format, the

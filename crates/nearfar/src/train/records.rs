@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
+
 use super::checkpoint::{Checkpoint, State};
 use super::event::Event;
 use super::settings::{Settings, check_same};
@@ -18,6 +20,7 @@ pub struct Records {
     epochs: usize,
     log: Option<(PathBuf, BufWriter<File>)>,
     saving: Option<Saving>,
+    settings: Map<String, Value>,
 }
 
 /// Where the state goes, and how long that takes.
@@ -64,7 +67,14 @@ impl Records {
             Ok((path.to_owned(), BufWriter::new(file)))
         };
         let log = log.map(open).transpose()?;
-        Ok(Self { start: Instant::now(), epochs: 0, log, saving })
+        Ok(Self { start: Instant::now(), epochs: 0, log, saving, settings: Map::new() })
+    }
+
+    /// Writes these settings to the line of the log that says that training started.
+    #[must_use]
+    pub fn with_settings(mut self, settings: &Settings) -> Self {
+        self.settings = settings.fields().collect();
+        self
     }
 
     /// The time since training began.
@@ -85,6 +95,9 @@ impl Records {
         let seconds = self.start.elapsed().as_secs_f64();
         let line = serde_json::to_value(event).map_err(io::Error::from).and_then(|mut line| {
             line["seconds"] = seconds.into();
+            if matches!(event, Event::Started { .. }) && !self.settings.is_empty() {
+                line["settings"] = self.settings.clone().into();
+            }
             writeln!(log, "{line}")
         });
         line.map_err(|error| cannot_write(path, &error))

@@ -89,7 +89,8 @@ impl Settings {
         Value::Object(all).to_string()
     }
 
-    fn fields(&self) -> impl Iterator<Item = (String, Value)> {
+    /// Every setting by its name.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (String, Value)> {
         fields(&self.negatives).into_iter().chain(fields(&self.train))
     }
 }

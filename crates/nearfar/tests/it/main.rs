@@ -11,6 +11,8 @@ mod naive;
 mod negatives;
 mod neighbours;
 mod positives;
+mod projections;
+mod reports;
 mod scores;
 mod tidy;
 mod training;

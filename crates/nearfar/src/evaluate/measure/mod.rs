@@ -60,7 +60,8 @@ pub fn measure(
 ) -> Result<Measures> {
     config.validate()?;
     let (n, dim) = (graph.nodes(), embedding.dim());
-    let vectors = rows(embedding, graph)?;
+    embedding.check_finite()?;
+    let vectors = embedding.in_order_of(graph)?.into_vectors();
     let bins = Bins::new(longest(&vectors, dim)?, depth(graph));
     let sources = config.sources(graph, dim);
     let all = sources == n;
@@ -87,36 +88,6 @@ pub fn measure(
     let chosen = choose(n, sources, group, config.seed);
     let (parts, counts) = pairs.parts(&chosen, group)?;
     Ok(summary::summarise(&parts, &counts, bins, walks, far, (n, dim), config))
-}
-
-/// The vectors in the order of the graph's nodes.
-fn rows(embedding: &Embedding, graph: &Graph) -> Result<Vec<f32>> {
-    embedding.check_finite()?;
-    let (nodes, vectors) = (graph.names(), embedding.names());
-    let rows: Vec<Option<Node>> =
-        (0..graph.nodes() as Node).map(|node| vectors.find(&nodes.get(node))).collect();
-    let missing = rows.iter().filter(|row| row.is_none()).count();
-    if let Some(node) = rows.iter().position(Option::is_none) {
-        return Err(Error::Graph(format!(
-            "{missing} of {} nodes have no vector, '{}' among them; vectors have ids such as '{}': \
-             measure the graph that was embedded",
-            rows.len(),
-            nodes.get(node as Node),
-            vectors.get(0)
-        )));
-    }
-    if vectors.len() > rows.len() {
-        let stranger =
-            (0..vectors.len() as Node).find(|&row| nodes.find(&vectors.get(row)).is_none());
-        return Err(Error::Graph(format!(
-            "there are {} vectors for {} nodes; '{}' is not in the graph: measure the graph that \
-             was embedded, isolated nodes included (--nodes lists them)",
-            vectors.len(),
-            rows.len(),
-            vectors.get(stranger.unwrap_or(0))
-        )));
-    }
-    Ok(rows.into_iter().flatten().flat_map(|row| embedding.vector(row)).copied().collect())
 }
 
 /// The largest product of two vectors: the square of the longest one's length.

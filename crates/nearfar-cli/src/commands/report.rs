@@ -1,0 +1,95 @@
+//! `nearfar report`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use nearfar::embedding::Embedding;
+use nearfar::evaluate::{read_labels, read_splits, splits_in};
+use nearfar::graph::ReadOptions;
+use nearfar::report::{ReportConfig, Subject, check_writable, write_report};
+
+use crate::print;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    #[arg(value_name = "EMB")]
+    embedding: PathBuf,
+    /// The graph that they were made from; the labels and splits of a dataset folder count too
+    #[arg(long)]
+    graph: Option<String>,
+    /// Labels, `node<TAB>label`, several separated by commas; or a dataset folder
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+    /// Parts to score by, `node<TAB>train|val|test`, or a dataset folder [default: random parts]
+    #[arg(long, value_name = "FILE")]
+    splits: Option<PathBuf>,
+    /// The log of the training, as `embed --log` wrote it
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Scores of links, as `links --json` printed them
+    #[arg(long, value_name = "FILE")]
+    links: Option<PathBuf>,
+    /// File to write the page to
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    #[command(flatten)]
+    read: ReadOptions,
+    #[command(flatten)]
+    report: ReportConfig,
+}
+
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
+    check_writable(&args.output)?;
+    let mut embedding = Embedding::load(&args.embedding)?;
+    let (mut graph, mut labels, mut splits) = (None, None, None);
+    if let Some(source) = &args.graph {
+        let dataset = super::read(source, &args.read, quiet)?;
+        let file = || args.embedding.display().to_string();
+        embedding = embedding.in_order_of(&dataset.graph).with_context(file)?;
+        (labels, splits) = (dataset.labels, dataset.splits);
+        graph = Some(Arc::new(dataset.graph));
+    }
+    if let Some(path) = &args.labels {
+        labels = Some(read_labels(path, &embedding)?);
+        splits = splits_in(path).map(|path| read_splits(&path, &embedding)).transpose()?;
+    }
+    if let Some(path) = &args.splits {
+        splits = Some(read_splits(path, &embedding)?);
+    }
+    let name = name(&args.embedding);
+    let subject = Subject {
+        graph: graph.as_ref(),
+        labels: labels.as_ref(),
+        splits: splits.as_ref(),
+        log: args.log.as_deref(),
+        links: args.links.as_deref(),
+        ..Subject::new(&name, &embedding)
+    };
+    write(&args.output, &subject, &args.report, quiet)
+}
+
+/// Writes the page, and tells how large it is.
+pub(super) fn write(
+    output: &Path,
+    subject: &Subject,
+    config: &ReportConfig,
+    quiet: bool,
+) -> anyhow::Result<()> {
+    let start = Instant::now();
+    write_report(output, subject, config)?;
+    if !quiet {
+        let bytes = std::fs::metadata(output)?.len() as f64;
+        let seconds = start.elapsed().as_secs_f64();
+        let output = output.display();
+        print::message(&format!("{output}: a page of {:.1} MB in {seconds:.2} s", bytes / 1e6));
+    }
+    Ok(())
+}
+
+/// The name of a file without its folder and its ending.
+pub(super) fn name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

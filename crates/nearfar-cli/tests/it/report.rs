@@ -1,0 +1,95 @@
+//! Reports, as far as they can be told without a browser; `tests/browser` does the rest.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::{failure, nearfar, text};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// A folder with vectors of the karate club.
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        let vectors = folder.path("v.npy");
+        nearfar(&["embed", "builtin:karate", "--dim", "8", "-q", "-o", text(&vectors)])
+            .assert()
+            .success();
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn report(&self, options: &[&str]) -> String {
+        let [vectors, page] = ["v.npy", "page.html"].map(|name| self.path(name));
+        let base = ["report", text(&vectors), "-q", "-o", text(&page)];
+        nearfar(&[&base[..], options].concat()).assert().success().stdout("").stderr("");
+        fs::read_to_string(page).unwrap()
+    }
+}
+
+#[test]
+fn a_report_is_the_same_on_any_number_of_threads() {
+    let folder = Folder::new();
+    let page = folder.report(&["--graph", "builtin:karate", "--threads", "1"]);
+    assert!(page.starts_with("<!doctype html>") && page.contains("default-src 'none'"));
+    assert_eq!(page, folder.report(&["--graph", "builtin:karate", "--threads", "3"]));
+    assert_ne!(page, folder.report(&["--graph", "builtin:karate", "--seed", "1"]));
+    assert_ne!(page, folder.report(&[]));
+}
+
+#[test]
+fn vectors_in_another_order_than_the_graph_make_the_same_page() {
+    let folder = Folder::new();
+    let page = folder.report(&["--graph", "builtin:karate", "--title", "a"]);
+    let [vectors, swapped] = ["v.npy", "w.tsv"].map(|name| folder.path(name));
+    let embedding = nearfar::embedding::Embedding::load(&vectors).unwrap();
+    let lines = (0..34).rev().map(|node| {
+        let numbers: Vec<String> = embedding.vector(node).iter().map(f32::to_string).collect();
+        format!("{node}\t{}\n", numbers.join("\t"))
+    });
+    fs::write(&swapped, lines.collect::<String>()).unwrap();
+    let other = folder.path("other.html");
+    let arguments = ["report", text(&swapped), "--graph", "builtin:karate", "--title", "a"];
+    nearfar(&[&arguments[..], &["-q", "-o", text(&other)]].concat()).assert().success();
+    assert_eq!(page, fs::read_to_string(other).unwrap());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_the_way_out() {
+    let folder = Folder::new();
+    let [vectors, page, wrong] = ["v.npy", "p.html", "wrong"].map(|name| folder.path(name));
+    fs::write(&wrong, "{\"event\": \"epoch\"}\n").unwrap();
+    let fail = |options: &[&str]| {
+        let base = ["report", text(&vectors), "-o", text(&page)];
+        let message = failure(&[&base[..], options].concat());
+        assert!(!page.exists());
+        message.replace(text(folder.0.path()), "…")
+    };
+    let messages = [
+        fail(&["--graph", "builtin:sparse"]),
+        fail(&["--log", text(&wrong)]),
+        fail(&["--links", text(&wrong)]),
+        fail(&["--perplexity", "0"]),
+        fail(&["--points", "1"]),
+        fail(&["--labels", "nowhere.tsv"]),
+    ];
+    insta::assert_snapshot!(messages.join("\n"), @"
+    error: …/v.npy: 1966 of 2000 nodes have no vector, '34' among them; vectors have ids such as '0': give the graph that was embedded
+
+    error: …/wrong:1: an epoch without its numbers; this takes what embed --log wrote
+
+    error: …/wrong: no scores of links; this takes what nearfar links --json printed
+
+    error: perplexity is 0; it takes 1 to 1000
+
+    error: 1 points of t-SNE; it takes 10 or more
+
+    error: nowhere.tsv: cannot read: no such file; check the name
+    ");
+    let nowhere = folder.path("no/p.html");
+    let message = failure(&["embed", "builtin:karate", "--report", text(&nowhere)]);
+    assert!(message.contains("make it, or choose another"), "{message}");
+}

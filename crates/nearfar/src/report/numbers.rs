@@ -1,0 +1,117 @@
+//! What there is to say about vectors in numbers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::Subject;
+use crate::distance::Summary;
+use crate::error::{Error, Result};
+use crate::evaluate::measure::{MeasureConfig, measure};
+use crate::evaluate::{ClassifyConfig, classify};
+use crate::file::read_text;
+use crate::graph::{Graph, Labels, Node};
+
+/// In larger graphs, distances and measures are estimated from this many nodes.
+const SOURCES: usize = 1024;
+const LARGE: usize = 30_000;
+
+/// Statistics, measures and scores, as the commands print them with `--json`. What cannot be told is
+/// left out, and `notes` say why.
+pub(super) fn numbers(
+    subject: &Subject,
+    seed: u64,
+    notes: &mut Vec<String>,
+) -> Result<Map<String, Value>> {
+    let mut numbers = Map::new();
+    let mut put = |name: &str, value: Value| numbers.insert(name.to_owned(), value);
+    let log = subject.log.map(read_log).transpose()?;
+    let settings = settings(subject, log.as_deref().unwrap_or_default());
+    if let Some(graph) = subject.graph {
+        let sources = (graph.nodes() > LARGE).then_some(SOURCES);
+        let classes = subject.labels.map(Labels::classes);
+        put("graph", as_json(&Summary { classes, ..Summary::new(graph, sources, seed) })?);
+        put("degrees", json!(degrees(graph)));
+        let config = MeasureConfig { sources, seed, ..measured_by(&settings) };
+        match measure(subject.embedding, graph, &config) {
+            Ok(measures) => drop(put("measures", as_json(&measures)?)),
+            Err(error) => notes.push(format!("No measures: {error}.")),
+        }
+    }
+    if let Some(labels) = subject.labels {
+        let stratified = subject.splits.is_none();
+        let config = ClassifyConfig { seed, stratified, per_class: true, ..Default::default() };
+        match classify(subject.embedding, labels, subject.splits, &config) {
+            Ok(scores) => drop(put("classification", as_json(&scores)?)),
+            Err(error) => notes.push(format!("No classification: {error}.")),
+        }
+    }
+    if let Some(path) = subject.links {
+        let scores = parse(path, 1, &read_text(path)?)?;
+        let has = |name: &str| scores[name]["mean"].is_number() && scores[name]["runs"].is_array();
+        if !has("auc") || !has("average_precision") {
+            let message = "no scores of links; this takes what nearfar links --json printed";
+            return Err(Error::file(path, message));
+        }
+        put("links", scores);
+    }
+    if let Some(events) = log {
+        put("log", Value::Array(events));
+    }
+    put("settings", Value::Object(settings));
+    Ok(numbers)
+}
+
+fn read_log(path: &Path) -> Result<Vec<Value>> {
+    let log = read_text(path)?;
+    let lines = (1..).zip(log.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            let event = parse(path, number, line)?;
+            let numbers = ["epoch", "loss", "pairs", "seconds"];
+            if event["event"] == "epoch" && numbers.iter().any(|name| !event[name].is_number()) {
+                let message = "an epoch without its numbers; this takes what embed --log wrote";
+                return Err(Error::line(path, number, message));
+            }
+            Ok(event)
+        })
+        .collect()
+}
+
+/// The settings of the training: those that were given, or those that the log begins with.
+fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
+    match subject.settings {
+        Some(settings) => settings.fields().collect(),
+        None => {
+            log.iter().find_map(|event| event["settings"].as_object()).cloned().unwrap_or_default()
+        }
+    }
+}
+
+/// Walks and negatives are measured as they were trained, where that is known.
+fn measured_by(settings: &Map<String, Value>) -> MeasureConfig {
+    let known = ["context", "k", "gamma", "far"].into_iter();
+    let known: Map<String, Value> =
+        known.filter_map(|name| Some((name.to_owned(), settings.get(name)?.clone()))).collect();
+    serde_json::from_value(Value::Object(known)).unwrap_or_default()
+}
+
+/// How many nodes have how many neighbours.
+fn degrees(graph: &Graph) -> Vec<(usize, usize)> {
+    let mut counts = BTreeMap::new();
+    for node in 0..graph.nodes() as Node {
+        *counts.entry(graph.degree(node)).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
+}
+
+fn as_json(value: &impl serde::Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(|error| Error::Option(error.to_string()))
+}
+
+fn parse(path: &Path, line: u64, text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::line(path, line, format!("{error}; this takes what nearfar wrote as JSON"))
+    })
+}

@@ -1,0 +1,121 @@
+//! The data of a report, unpacked as the page does it.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use base64::Engine;
+use nearfar::embedding::Embedding;
+use nearfar::graph::{Graph, Names, Node, ReadOptions, read};
+use nearfar::report::{ReportConfig, Subject, report};
+use nearfar::rng::{Purpose, Rng};
+use serde_json::Value;
+
+struct Unpacked {
+    head: Value,
+    bytes: Vec<u8>,
+}
+
+impl Unpacked {
+    fn new(page: &str) -> Self {
+        let data = page.split("id=\"data\">").nth(1).unwrap().split('<').next().unwrap();
+        let packed = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+        let mut all = Vec::new();
+        flate2::read::ZlibDecoder::new(&*packed).read_to_end(&mut all).unwrap();
+        let length = u32::from_le_bytes(all[..4].try_into().unwrap()) as usize;
+        let head = serde_json::from_slice(&all[4..4 + length]).unwrap();
+        Self { head, bytes: all.split_off((4 + length).next_multiple_of(4)) }
+    }
+
+    fn section(&self, name: &str) -> Option<&[u8]> {
+        let place = self.head["sections"].get(name)?;
+        let [start, length] = [0, 1].map(|at| place[at].as_u64().unwrap() as usize);
+        assert_eq!(start % 4, 0);
+        Some(&self.bytes[start..start + length])
+    }
+}
+
+fn random(nodes: usize, dim: usize, names: Names) -> Embedding {
+    let mut rng = Rng::new(2, Purpose::Start, 0, 0);
+    let vectors = (0..nodes * dim).map(|_| rng.unit() as f32 - 0.5).collect();
+    Embedding::new(names, dim, vectors).unwrap()
+}
+
+fn edges(bytes: &[u8], nodes: usize) -> Vec<(Node, Node)> {
+    let mut bytes = bytes.iter();
+    let mut number = || {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let byte = bytes.next().unwrap();
+            value |= Node::from(byte & 127) << shift;
+            shift += 7;
+            if byte & 128 == 0 {
+                return value;
+            }
+        }
+    };
+    let mut edges = Vec::new();
+    for node in 0..nodes as Node {
+        let mut other = node;
+        for _ in 0..number() {
+            other += number();
+            edges.push((node, other));
+        }
+    }
+    edges
+}
+
+#[test]
+fn edges_labels_and_similarities_come_through() {
+    let dataset = read("builtin:sparse", &ReadOptions::default()).unwrap();
+    let graph: Arc<Graph> = Arc::new(dataset.graph);
+    let embedding = random(2000, 8, graph.names().clone());
+    let labels = dataset.labels.unwrap();
+    let subject = Subject {
+        graph: Some(&graph),
+        labels: Some(&labels),
+        ..Subject::new("sparse", &embedding)
+    };
+    let config = ReportConfig { points: 50, ..Default::default() };
+    let page = Unpacked::new(&report(&subject, &config).unwrap());
+    let expected: Vec<(Node, Node)> = (0..2000)
+        .flat_map(|a| graph.neighbours(a).iter().map(move |&b| (a, b)))
+        .filter(|(a, b)| a < b)
+        .collect();
+    assert_eq!(edges(page.section("edges").unwrap(), 2000), expected);
+    let first = page.section("labels").unwrap().as_chunks::<2>().0;
+    for (bytes, of) in first.iter().zip(&labels.of) {
+        assert_eq!(u32::from(u16::from_le_bytes(*bytes)), of[0]);
+    }
+    assert_eq!(page.section("tsne").unwrap().len(), 8000);
+    assert!(page.section("names").is_none(), "0, 1, 2, … need no names");
+    assert_eq!(page.head["similarity"]["dims"], 8);
+    assert!(page.head["similarity"]["error"].as_f64().unwrap() < 0.01);
+    assert_eq!(page.head["map"]["fitted"], 50);
+}
+
+/// Too many nodes and too long vectors for a page: some nodes, in fewer dimensions, and it says so.
+#[test]
+fn what_is_too_large_is_sampled() {
+    let names = Names::Words((0..100_500).map(|node| format!("node {node}")).collect());
+    let embedding = random(100_500, 128, names);
+    let config = ReportConfig { points: 10, ..Default::default() };
+    let page = report(&Subject::new("large", &embedding), &config).unwrap();
+    assert!(page.len() < 12_000_000, "{}", page.len());
+    let page = Unpacked::new(&page);
+    assert_eq!((&page.head["nodes"], &page.head["shown"]), (&100_500.into(), &100_000.into()));
+    assert!(page.head["notes"][0].as_str().unwrap().contains("100000 random nodes of 100500"));
+    let names: Vec<String> = serde_json::from_slice(page.section("names").unwrap()).unwrap();
+    assert_eq!(names.len(), 100_000);
+    let dims = page.head["similarity"]["dims"].as_u64().unwrap();
+    assert!((32..128).contains(&dims), "{dims}");
+}
+
+#[test]
+fn rows_have_to_be_those_of_the_graph() {
+    let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
+    let names = Names::Words((0..34).rev().map(|node| node.to_string()).collect());
+    let embedding = random(34, 4, names);
+    let subject = Subject { graph: Some(&graph), ..Subject::new("karate", &embedding) };
+    let error = report(&subject, &ReportConfig::default()).unwrap_err().to_string();
+    assert!(error.contains("not in the same order"), "{error}");
+}
