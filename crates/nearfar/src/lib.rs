@@ -3,6 +3,7 @@
 pub mod error;
 mod file;
 mod memory;
+mod products;
 pub mod rng;
 
 pub mod graph;
@@ -14,6 +15,8 @@ pub mod positive;
 pub mod negative;
 
 pub mod embedding;
+
+pub mod encode;
 
 pub mod train;
 

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         print::message(&format!("going on after epoch {}", checkpoint.epoch));
     }
     let start_at = Start { checkpoint, ..Default::default() };
-    let listener = Listener::new(args.options.train.epochs, args.log.as_deref(), saving, quiet)?;
+    let listener = Listener::new(args.options.train.epochs(), args.log.as_deref(), saving, quiet)?;
     let vectors = args.options.vectors(&graph, start_at, listener, quiet)?;
     let embedding = Embedding::new(graph.names().clone(), args.options.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         options.train.seed = seed;
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
-        let listener = Listener::new(options.train.epochs, None, None, quiet)?;
+        let listener = Listener::new(options.train.epochs(), None, None, quiet)?;
         options.vectors(rest, Start::default(), listener, quiet)
     })?;
     if scores.held_out < scores.asked && !quiet {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::products::multiply;
+use crate::products::multiply;
 
 /// Examples that a classifier learns from or is asked about.
 #[derive(Clone, Copy)]

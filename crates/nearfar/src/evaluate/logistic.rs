@@ -21,7 +21,7 @@
 
 use super::examples::{Examples, TILE, Table, tiles};
 use super::minimise::Minimiser;
-use super::products::add_transposed;
+use crate::products::add_transposed;
 
 /// A trained classifier: a score for each column from the numbers of an example.
 pub(super) struct Logistic {

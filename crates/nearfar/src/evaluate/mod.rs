@@ -7,7 +7,6 @@ mod links;
 mod logistic;
 pub mod measure;
 mod minimise;
-mod products;
 pub mod ranking;
 mod summary;
 

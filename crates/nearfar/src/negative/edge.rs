@@ -95,4 +95,10 @@ impl NegativeSampler for Edge {
             };
         }
     }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        out.fill(1.0);
+        out[centre as usize] = 0.0;
+        self.graph.neighbours(centre).iter().for_each(|&k| out[k as usize] = 0.0);
+    }
 }

@@ -35,4 +35,13 @@ impl<T: Cell> NegativeSampler for Landmark<T> {
         let own = self.0.landmarks.nearest[centre as usize] as usize;
         self.0.fill(own, rng, out);
     }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        let own = self.0.landmarks.nearest[centre as usize] as usize;
+        for q in 0..self.0.landmarks.len() as u32 {
+            let members = self.0.members(q);
+            let weight = self.0.weight(own, q) / members.len() as f64;
+            members.iter().for_each(|&k| out[k as usize] = weight);
+        }
+    }
 }

@@ -198,6 +198,17 @@ impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
             self.fill_rising(centre, rng, out);
         }
     }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        let landmarks = &self.clusters.landmarks;
+        let own = landmarks.nearest[centre as usize] as usize;
+        let a = landmarks.depth[centre as usize];
+        for (k, weight) in out.iter_mut().enumerate() {
+            *weight =
+                self.power(a + landmarks.depth[k], self.clusters.hops(own, landmarks.nearest[k]));
+        }
+        out[centre as usize] = 0.0;
+    }
 }
 
 fn reach<T: Cell>(clusters: &Clusters<T>, far: u32) -> Vec<Reach> {

@@ -128,6 +128,14 @@ impl<T: Cell> NegativeSampler for Table<T> {
             },
         );
     }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        let BoundedRow { low, high, .. } = self.rows[centre as usize];
+        for (weight, cell) in out.iter_mut().zip(self.hops.row(centre as usize)) {
+            *weight = self.powers[cell.index()].max(low).min(high);
+        }
+        out[centre as usize] = 0.0;
+    }
 }
 
 /// How often each value stands in a row.

@@ -17,4 +17,9 @@ impl NegativeSampler for Uniform {
             *negative = other + Node::from(other >= centre);
         }
     }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        out.fill(1.0);
+        out[centre as usize] = 0.0;
+    }
 }

@@ -16,6 +16,9 @@ pub struct TrainConfig {
     /// What is trained
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().model))]
     pub model: Model,
+    /// How it is trained
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().trainer))]
+    pub trainer: Trainer,
     /// Numbers in a vector
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().dim))]
     pub dim: usize,
@@ -41,12 +44,12 @@ pub struct TrainConfig {
     /// 1: a node has one vector; 2: it has another one for when it is the other end of a pair
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().order))]
     pub order: usize,
-    /// Times to go through all nodes
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().epochs))]
-    pub epochs: usize,
-    /// Learning rate at the start; it falls to zero
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().lr))]
-    pub lr: f64,
+    /// Times to go through all nodes [default: 12; of the exact trainer: 200]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub epochs: Option<usize>,
+    /// Learning rate at the start; it falls to zero [default: 0.5; of the exact trainer: 0.1]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub lr: Option<f64>,
     /// Pull to the origin: a number, or `auto`, which finds it while training
     #[cfg_attr(feature = "clap", arg(long, value_name = "λ", default_value_t = Self::default().l2))]
     pub l2: L2,
@@ -72,6 +75,28 @@ pub enum Model {
     Line,
 }
 
+/// How vectors are trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Trainer {
+    /// On sampled pairs, one after the other: fast, for graphs of any size.
+    #[default]
+    Stream,
+    /// On all pairs at once, by exact probabilities: for graphs of up to some ten thousand nodes.
+    Exact,
+}
+
+impl Trainer {
+    /// The name, as it is written in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Exact => "exact",
+        }
+    }
+}
+
 /// The pull to the origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum L2 {
@@ -86,6 +111,7 @@ impl Default for TrainConfig {
     fn default() -> Self {
         Self {
             model: Model::Deepwalk,
+            trainer: Trainer::Stream,
             dim: 128,
             context: 5,
             walk_length: None,
@@ -94,8 +120,8 @@ impl Default for TrainConfig {
             p: 1.0,
             q: 1.0,
             order: 1,
-            epochs: 12,
-            lr: 0.5,
+            epochs: None,
+            lr: None,
             l2: L2::Auto,
             negative_weight: 1.0,
             seed: 0,
@@ -127,9 +153,9 @@ impl TrainConfig {
                 Err(Error::Option(message.to_owned()))
             }
             c if !(1..=2).contains(&c.order) => refuse("order", &c.order, "1 or 2"),
-            c if c.epochs == 0 => refuse("epochs", &0, "at least 1"),
-            c if !positive(c.lr) || c.lr > 10.0 => {
-                refuse("lr", &c.lr, "a number above 0, up to 10")
+            c if c.epochs == Some(0) => refuse("epochs", &0, "at least 1"),
+            c if !positive(c.lr()) || c.lr() > 10.0 => {
+                refuse("lr", &c.lr(), "a number above 0, up to 10")
             }
             c if !positive(c.negative_weight) => {
                 refuse("negative-weight", &c.negative_weight, "a number above 0")
@@ -137,13 +163,44 @@ impl TrainConfig {
             Self { l2: L2::Value(l2), .. } if !(0.0..=2.0).contains(l2) => {
                 refuse("l2", l2, "'auto' or a number from 0 to 2")
             }
+            c if c.trainer == Trainer::Exact => c.validate_exact(),
             _ => Ok(()),
         }
     }
 
+    fn validate_exact(&self) -> Result<()> {
+        let message = match self {
+            c if c.model == Model::Node2vec => {
+                "the exact trainer knows no node2vec: whom its walks meet depends on the step \
+                 before; use --model deepwalk or --trainer stream"
+            }
+            c if c.order == 2 => {
+                "the exact trainer has one vector for a node; use --order 1 or --trainer stream"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Option(message.to_owned()))
+    }
+
+    /// Times to go through all nodes.
+    pub fn epochs(&self) -> usize {
+        self.epochs.unwrap_or(match self.trainer {
+            Trainer::Stream => 12,
+            Trainer::Exact => 200,
+        })
+    }
+
+    /// The learning rate at the start.
+    pub fn lr(&self) -> f64 {
+        self.lr.unwrap_or(match self.trainer {
+            Trainer::Stream => 0.5,
+            Trainer::Exact => 0.1,
+        })
+    }
+
     /// The sizes of a step with this pull, when this part of the run is done.
     pub(super) fn step(&self, l2: f64, done: f64) -> Step {
-        let rate = self.lr * (1.0 - done);
+        let rate = self.lr() * (1.0 - done);
         let far = rate / self.k as f64;
         Step {
             near: (rate / (self.window() - 1) as f64) as f32,
@@ -173,7 +230,7 @@ impl TrainConfig {
         const PAIRS: f64 = 60.0;
         const FEWEST: usize = 5;
         let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
-        let pairs = self.windows() * (self.window() - 1) * self.epochs;
+        let pairs = self.windows() * (self.window() - 1) * self.epochs();
         let walks = PAIRS * degree / pairs as f64;
         self.walks.unwrap_or((walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000))
     }

@@ -4,6 +4,7 @@ mod bad_files;
 mod bad_vectors;
 mod chi_square;
 mod distances;
+mod exact;
 mod formats;
 mod graphs;
 mod measures;

@@ -36,7 +36,7 @@ mod neon;
 mod scalar;
 mod sigmoid;
 
-use sigmoid::wrong_and_loss;
+pub(super) use sigmoid::wrong_and_loss;
 
 /// Rows are padded with zeros to a multiple of this.
 pub const LANES: usize = 16;
