@@ -8,7 +8,7 @@ use anyhow::Context;
 use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Graph, ReadOptions};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
-use nearfar::train::{Checkpoint, Start, TrainConfig, embed_from, memory};
+use nearfar::train::{Checkpoint, Start, TrainConfig, Trainer, embed_from, memory};
 
 use super::listener::{Listener, Saving};
 use super::settings;
@@ -61,6 +61,10 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
     check_writable(&args.output, args.format, graph.names())?;
     let (saving, checkpoint) = match &args.checkpoint {
+        Some(_) if args.options.train.trainer() != Trainer::Stream => anyhow::bail!(
+            "only runs of the stream trainer can be saved and resumed; leave --checkpoint out, or \
+             use --trainer stream"
+        ),
         Some(folder) => checkpoint(folder, args, &graph)?,
         None => (None, None),
     };
@@ -100,9 +104,13 @@ impl Options {
     ) -> anyhow::Result<Vec<f32>> {
         let needed = memory(graph, &self.train);
         let left = self.max_memory.checked_sub(needed).with_context(|| {
+            let way_out = match self.train.trainer() {
+                Trainer::Stream => "use fewer --walks or a smaller --dim",
+                Trainer::Batch => "use a smaller --batch or --dim",
+                Trainer::Exact => "use --trainer stream",
+            };
             format!(
-                "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
-                 smaller --dim, or allow more",
+                "vectors and pairs take {} MB, more than --max-memory; {way_out}, or allow more",
                 needed.div_ceil(1_000_000)
             )
         })?;

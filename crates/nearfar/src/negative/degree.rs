@@ -1,6 +1,6 @@
 //! Well-connected nodes more often: word2vec's law.
 
-use super::NegativeSampler;
+use super::{NegativeSampler, Negatives};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
@@ -53,6 +53,10 @@ impl NegativeSampler for Degree {
                 }
             };
         }
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::Degree
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

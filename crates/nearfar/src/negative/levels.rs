@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::NegativeSampler;
 use super::law::DistanceLaw;
+use super::{NegativeSampler, Negatives};
 use crate::distance::Levels;
 use crate::error::Result;
 use crate::graph::{Graph, Node};
@@ -65,6 +65,10 @@ impl NegativeSampler for ByLevel {
                 *negative = level[rng.below(level.len())];
             }
         });
+    }
+
+    fn law(&self) -> Negatives {
+        self.law.name()
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

@@ -41,6 +41,9 @@ pub trait NegativeSampler: Send + Sync {
     /// and the stream alone. Leaves `out` as it is if the centre has no negatives.
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]);
 
+    /// Which law this is; never [`Negatives::Auto`].
+    fn law(&self) -> Negatives;
+
     /// Fills `out` with weights ∝ P(k|i) for every node k, that of the centre itself being zero.
     /// All are zero if the centre has no negatives.
     fn weights(&self, centre: Node, out: &mut [f64]);

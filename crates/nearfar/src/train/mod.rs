@@ -1,8 +1,10 @@
 //! Stage 7, pull and push: training the vectors.
 
+mod batch;
 pub mod blocks;
 mod checkpoint;
 mod config;
+mod draw;
 mod event;
 pub mod exact;
 pub mod kernel;
@@ -13,7 +15,7 @@ pub mod stream;
 mod windows;
 
 pub use checkpoint::{Checkpoint, State};
-pub use config::{L2, Model, TrainConfig, Trainer};
+pub use config::{L2, Model, Protocol, TrainConfig, Trainer};
 pub use event::{Event, Sink};
 
 use std::ops::ControlFlow;
@@ -27,6 +29,8 @@ use crate::graph::Graph;
 use crate::negative::NegativeSampler;
 use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
+use batch::Batches;
+use draw::Draws;
 use exact::{Exact, Objective};
 use kernel::{Kernel, LANES};
 use stream::Stream;
@@ -35,14 +39,18 @@ use stream::Stream;
 /// epoch.
 pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     let n = graph.nodes() as u64;
-    if config.trainer == Trainer::Exact {
-        let tables = (2 + Adam::NUMBERS as u64) * n * config.dim as u64 * 4;
-        return graph.bytes() + tables + Objective::bytes(graph.nodes());
+    match config.trainer() {
+        Trainer::Stream => {}
+        Trainer::Batch => return graph.bytes() + Walk::bytes(graph) + batch::bytes(graph, config),
+        Trainer::Exact => {
+            let tables = (2 + Adam::NUMBERS as u64) * n * config.dim as u64 * 4;
+            return graph.bytes() + tables + Objective::bytes(graph.nodes());
+        }
     }
     let tables = (config.order * config.dim.next_multiple_of(LANES) * 4) as u64;
     let windows = (config.walks(graph) * config.windows()) as u64;
     let pairs =
-        windows * (config.window() - 1 + config.k) as u64 * size_of::<kernel::Pair>() as u64;
+        windows * (config.window() - 1 + config.k()) as u64 * size_of::<kernel::Pair>() as u64;
     // Walks that windows slide along are kept, with 12 bytes a window to sort them.
     let walks = if config.windows() > 1 {
         (config.walks(graph) * config.length()) as u64 * 4 + windows * 12
@@ -105,7 +113,7 @@ pub fn embed_from(
     let (n, epochs, walks) = (graph.nodes(), config.epochs(), config.walks(graph));
     let started = Event::Started { nodes: n, epochs, walks, kernel: kernel.name() };
     let first = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.epoch);
-    let mut run: Box<dyn Run> = match config.trainer {
+    let mut run: Box<dyn Run> = match config.trainer() {
         Trainer::Stream => {
             let positives = positives(graph, config)?;
             let checkpoint = checkpoint.as_ref();
@@ -113,6 +121,12 @@ pub fn embed_from(
         }
         _ if checkpoint.is_some() => return Err(checkpoint::no_checkpoints()),
         Trainer::Exact => Box::new(Exact::new(graph, negatives, config)),
+        Trainer::Batch => {
+            let walks = (!config.model.by_edges()).then(|| positives(graph, config));
+            let (graph_of_draws, positives) = (Arc::clone(graph), walks.transpose()?);
+            let draws = Draws { graph: graph_of_draws, positives, negatives, config };
+            Box::new(Batches::new(graph, draws, config))
+        }
     };
     let mut stopped = sink.event(&started)?.is_break();
     for epoch in first..epochs {
@@ -173,9 +187,9 @@ trait Run {
 
 fn positives(graph: &Arc<Graph>, config: &TrainConfig) -> Result<Box<dyn PositiveSource>> {
     Ok(match config.model {
-        Model::Deepwalk => Box::new(Walk::new(graph)),
+        Model::Deepwalk | Model::Gcn | Model::Sage => Box::new(Walk::new(graph)),
         Model::Node2vec => Box::new(Node2Vec::new(graph, config.p, config.q)?),
-        Model::Line => Box::new(Edges::new(graph)),
+        Model::Line | Model::Gae | Model::Vgae => Box::new(Edges::new(graph)),
     })
 }
 

@@ -63,7 +63,7 @@ impl<'a> Stream<'a> {
             walks: config.walks(graph),
             length: config.length(),
             context: config.window(),
-            negatives: config.k,
+            negatives: config.k(),
             seed: config.seed,
         };
         let nodes = graph.nodes();

@@ -82,7 +82,7 @@ fn objective(graph: &Graph, config: &TrainConfig, law: &[Vec<f64>], z: &[f64]) -
 }
 
 fn configs() -> [TrainConfig; 3] {
-    let base = || TrainConfig { dim: DIM, context: 4, ..Default::default() };
+    let base = || TrainConfig { dim: DIM, context: Some(4), ..Default::default() };
     [
         TrainConfig { negative_weight: 1.7, ..base() },
         TrainConfig { walk_length: Some(9), ..base() },
@@ -127,7 +127,7 @@ fn sampled(pairs: &Pairs, config: &TrainConfig, z: &[f32], sum: &mut [f64]) {
         let (g, pull) = if pair.near() {
             ((sigma - 1.0) / (config.window() - 1) as f64, 0.0)
         } else {
-            let k = config.k as f64;
+            let k = config.k() as f64;
             (sigma * config.negative_weight / k, L2_OF_TESTS / k)
         };
         for at in 0..DIM {
@@ -154,7 +154,7 @@ fn sampled_pairs_lead_where_all_pairs_do() {
         let sources =
             Sources { positives: &*positives, negatives: &*negatives, nodes: n, rows: 64 };
         let (walks, length, context) = (10, config.length(), config.window());
-        let sampling = Sampling { walks, length, context, negatives: config.k, seed: 3 };
+        let sampling = Sampling { walks, length, context, negatives: config.k(), seed: 3 };
         let (mut sum, mut squares) = (vec![0.0; n * DIM], vec![0.0; n * DIM]);
         for epoch in 0..EPOCHS {
             let pairs =
@@ -181,7 +181,7 @@ fn sampled_pairs_lead_where_all_pairs_do() {
 fn the_same_bytes_on_any_number_of_threads() {
     let graph = Arc::new(random(300, 700, 2));
     let negatives = sampler(&graph, Negatives::Distance);
-    let base = || TrainConfig { trainer: Trainer::Exact, dim: 20, ..Default::default() };
+    let base = || TrainConfig { trainer: Some(Trainer::Exact), dim: 20, ..Default::default() };
     for config in [
         TrainConfig { epochs: Some(30), ..base() },
         TrainConfig { epochs: Some(7), l2: L2::Value(0.2), model: Model::Line, ..base() },
@@ -199,7 +199,7 @@ fn the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn every_law_can_be_trained_by() {
     let graph = Arc::new(islands());
-    let config = TrainConfig { trainer: Trainer::Exact, dim: 8, ..Default::default() };
+    let config = TrainConfig { trainer: Some(Trainer::Exact), dim: 8, ..Default::default() };
     for negatives in [Negatives::Uniform, Negatives::Degree, Negatives::LandmarkApprox] {
         let negatives: Box<dyn NegativeSampler> = sampler(&graph, negatives);
         let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();

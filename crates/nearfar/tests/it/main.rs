@@ -2,6 +2,7 @@
 
 mod bad_files;
 mod bad_vectors;
+mod batches;
 mod chi_square;
 mod distances;
 mod exact;

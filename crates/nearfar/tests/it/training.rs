@@ -50,7 +50,7 @@ fn every_model_gives_the_same_bytes_on_any_number_of_threads() {
     let negatives = sampler(&graph, Negatives::Uniform);
     let base = || TrainConfig { walks: Some(2), epochs: Some(2), ..short() };
     for config in [
-        TrainConfig { walk_length: Some(12), context: 4, ..base() },
+        TrainConfig { walk_length: Some(12), context: Some(4), ..base() },
         TrainConfig { model: Model::Node2vec, p: 0.5, q: 2.0, ..base() },
         TrainConfig { model: Model::Line, ..base() },
         TrainConfig { model: Model::Line, order: 2, ..base() },
@@ -142,7 +142,7 @@ fn vectors_neither_explode_nor_vanish() {
 #[test]
 fn a_centre_may_have_any_number_of_pairs() {
     let graph = Arc::new(graph(2, &[(0, 1)]));
-    let config = TrainConfig { walks: Some(70_000), context: 2, epochs: Some(1), ..short() };
+    let config = TrainConfig { walks: Some(70_000), context: Some(2), epochs: Some(1), ..short() };
     let vectors = embed(&graph, &*sampler(&graph, Negatives::Uniform), &config, &mut ()).unwrap();
     assert!(vectors.iter().all(|value| value.is_finite()));
 }
@@ -241,9 +241,9 @@ fn wrong_settings_are_refused() {
     let base = TrainConfig::default;
     for (name, config) in [
         ("dim", TrainConfig { dim: 0, ..base() }),
-        ("context", TrainConfig { context: 1, ..base() }),
+        ("context", TrainConfig { context: Some(1), ..base() }),
         ("walks", TrainConfig { walks: Some(0), ..base() }),
-        ("k", TrainConfig { k: 0, ..base() }),
+        ("k", TrainConfig { k: Some(0), ..base() }),
         ("walk-length", TrainConfig { walk_length: Some(4), ..base() }),
         ("order", TrainConfig { order: 3, ..base() }),
         ("p", TrainConfig { p: 0.0, model: Model::Node2vec, ..base() }),
