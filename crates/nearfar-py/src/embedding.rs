@@ -1,25 +1,26 @@
 //! Vectors.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearfar::embedding::{Format, Similarity};
 use nearfar::graph::Node;
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
-use nearfar::train::{self, TrainConfig};
+use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
+use nearfar::train::{Event, Records, Saving, Settings, Sink, Start, State, embed_from};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::exception;
 use crate::graph::{Graph, PyIds, ids, names};
-use crate::options::{Options, Resources, check};
-use crate::work;
+use crate::options::{Keep, Memory, Options, Threads};
+use crate::work::{self, Caller};
 
 /// A vector for each node, in memory that NumPy sees too.
 #[pyclass(frozen, module = "nearfar._nearfar")]
-pub(crate) struct Embedding(Arc<nearfar::embedding::Embedding>);
+pub(crate) struct Embedding(pub(crate) Arc<nearfar::embedding::Embedding>);
 
 /// Rows, and how near they are.
 type Neighbors<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
@@ -98,15 +99,6 @@ impl Embedding {
     }
 }
 
-/// What is going to be done, told before it is done.
-#[derive(serde::Serialize)]
-#[serde(tag = "event", rename = "planned")]
-struct Planned {
-    negatives: &'static str,
-    summary: String,
-    memory: u64,
-}
-
 /// Makes a vector for every node of a graph.
 #[pyfunction]
 #[pyo3(signature = (graph, options, callback=None))]
@@ -117,41 +109,74 @@ pub(crate) fn embed(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Embedding> {
     let mut options = Options::parse(options)?;
-    let negatives = options.put(NegativeConfig::default())?;
-    let config = options.put(TrainConfig::default())?;
-    let resources = options.put(Resources::default())?;
+    let settings = options.settings()?;
+    let keep = options.put(Keep::default())?;
+    let Threads { threads } = options.put(Threads::default())?;
+    let memory = options.put(Memory::default())?.bytes()?;
     options.end()?;
-    check(config.validate())?;
-    check(negatives.validate())?;
+    if keep.resume && keep.checkpoint.is_none() {
+        return Err(PyValueError::new_err("resume takes the folder to go on from as checkpoint"));
+    }
     let graph = Arc::clone(&graph.shared);
-    let needed = train::memory(&graph, &config);
-    let memory = resources.memory()?.checked_sub(needed).ok_or_else(|| {
-        PyMemoryError::new_err(format!(
-            "vectors and pairs take {} MB, more than max_memory; use fewer walks or a smaller dim, \
-             or allow more",
-            needed.div_ceil(1_000_000)
-        ))
-    })?;
-    work::run(py, resources.threads, callback, move |caller| {
-        let budget = Budget { memory, ..Default::default() };
-        let plan = NegativePlan::new(&graph, &negatives, &budget)?;
-        let planned = Planned {
-            negatives: plan.negatives.name(),
-            summary: plan.summary(),
-            memory: needed + plan.bytes,
-        };
-        let plan = if caller.tell(&planned).is_continue() {
-            plan
-        } else {
-            // Nothing will be drawn any more: no time is spent on distances.
-            let uniform = NegativeConfig { negatives: Negatives::Uniform, ..negatives };
-            NegativePlan::new(&graph, &uniform, &budget)?
-        };
-        let sampler = plan.build(&graph)?;
-        let vectors = train::embed(&graph, &*sampler, &config, caller)?;
-        nearfar::embedding::Embedding::new(graph.names().clone(), config.dim, vectors)
+    work::run(py, threads, callback, move |caller| {
+        let (mut saving, mut checkpoint) = (None, None);
+        if let Some(folder) = &keep.checkpoint {
+            let (state, found) = Saving::open(folder, keep.resume, &graph, &settings)?;
+            (saving, checkpoint) = (Some(state), found);
+        }
+        let records = Records::new(keep.log.as_deref(), saving)?;
+        let sampler = sampler(&graph, &settings, memory, caller)?;
+        let start = Start { checkpoint, ..Default::default() };
+        let mut listener = Listener { caller, records };
+        let vectors = embed_from(start, &graph, &*sampler, &settings.train, &mut listener)?;
+        listener.records.finish()?;
+        nearfar::embedding::Embedding::new(graph.names().clone(), settings.train.dim, vectors)
     })
     .map(Embedding::of)
+}
+
+/// Tells the caller what is going to be done, and builds the sampler.
+pub(crate) fn sampler(
+    graph: &Arc<nearfar::graph::Graph>,
+    settings: &Settings,
+    max_memory: u64,
+    caller: &mut Caller,
+) -> nearfar::Result<Box<dyn NegativeSampler>> {
+    /// What is going to be done.
+    #[derive(serde::Serialize)]
+    #[serde(tag = "event", rename = "planned")]
+    struct Planned {
+        negatives: &'static str,
+        summary: String,
+        memory: u64,
+    }
+    let (mut plan, memory) = settings.plan(graph, max_memory)?;
+    let (negatives, summary) = (plan.negatives.name(), plan.summary());
+    if caller.tell(&Planned { negatives, summary, memory }).is_break() {
+        // Nothing will be drawn any more: no time is spent on distances.
+        let uniform = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        plan = NegativePlan::new(graph, &uniform, &Budget::default())?;
+    }
+    plan.build(graph)
+}
+
+/// Keeps the records of a run, and passes on what it tells.
+struct Listener<'a> {
+    caller: &'a mut Caller,
+    records: Records,
+}
+
+impl Sink for Listener<'_> {
+    fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
+        self.records.event(event)?;
+        self.caller.event(event)
+    }
+
+    fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
+        let answer = self.caller.answer();
+        self.records.state(state, answer.is_break())?;
+        Ok(answer)
+    }
 }
 
 /// A choice by its name.

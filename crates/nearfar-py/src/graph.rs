@@ -68,6 +68,27 @@ impl Graph {
         Ok(Self::of(graph))
     }
 
+    /// Builds a graph of nodes 0, 1, 2, … from the rows of a compressed matrix.
+    #[staticmethod]
+    #[pyo3(signature = (offsets, targets, weights=None))]
+    fn from_rows(
+        py: Python<'_>,
+        offsets: Rows<'_>,
+        targets: Rows<'_>,
+        weights: Option<PyReadonlyArray1<'_, f32>>,
+    ) -> PyResult<Self> {
+        let (offsets, targets) = (offsets.read(None)?, targets.read(None)?);
+        let weights = weights.map(|weights| weights.as_array().to_vec());
+        let graph = work::run(py, None, None, move |_| {
+            let offsets: Vec<usize> = offsets.into_iter().map(|at| at as usize).collect();
+            let names = names(offsets.len().saturating_sub(1), None);
+            let rows = nearfar::graph::Rows { offsets, targets, weights, names };
+            let (graph, dropped) = rows.build()?;
+            Ok(Dataset { dropped, ..Dataset::of(graph) })
+        })?;
+        Ok(Self::of(graph))
+    }
+
     /// The number of nodes.
     #[getter]
     fn nodes(&self) -> usize {

@@ -6,6 +6,7 @@
 
 mod embedding;
 mod error;
+mod evaluate;
 mod graph;
 mod options;
 mod sampler;
@@ -19,6 +20,8 @@ mod _nearfar {
 
     #[pymodule_export]
     use crate::embedding::{Embedding, embed};
+    #[pymodule_export]
+    use crate::evaluate::{classify, links, measure};
     #[pymodule_export]
     use crate::graph::{Graph, read, synth};
     #[pymodule_export]

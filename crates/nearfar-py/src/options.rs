@@ -4,8 +4,12 @@
 //! of its fields. That is enough to know which keywords there are, what they are without being
 //! given, and where each belongs: an option that is added to the library is one here too.
 
+use std::path::PathBuf;
+
+use nearfar::evaluate::measure::MeasureConfig;
+use nearfar::evaluate::{ClassifyConfig, LinksConfig};
 use nearfar::negative::{Budget, NegativeConfig, parse_bytes};
-use nearfar::train::TrainConfig;
+use nearfar::train::{Settings, TrainConfig};
 use pyo3::PyResult;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use serde::de::DeserializeOwned;
@@ -14,25 +18,43 @@ use serde_json::{Map, Value};
 
 use crate::error::exception;
 
-/// What a call may use of the machine. Results do not depend on it, but for what fits.
+/// How many threads a call works with; all cores if not given. Results do not depend on it.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Threads {
+    pub(crate) threads: Option<usize>,
+}
+
+/// How much memory a call may take. Results do not depend on it, but for what fits.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Resources {
-    /// Threads to work with; all cores if not given.
-    pub(crate) threads: Option<usize>,
+pub(crate) struct Memory {
     /// Bytes, or a text such as 8GB.
     max_memory: Value,
 }
 
-impl Default for Resources {
+/// Where settings come from that are not keywords.
+#[derive(Default, Serialize, Deserialize)]
+struct File {
+    config: Option<PathBuf>,
+}
+
+/// What is kept of a run.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Keep {
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) checkpoint: Option<PathBuf>,
+    pub(crate) resume: bool,
+}
+
+impl Default for Memory {
     fn default() -> Self {
-        Self { threads: None, max_memory: Budget::default().memory.into() }
+        Self { max_memory: Budget::default().memory.into() }
     }
 }
 
-impl Resources {
-    /// The memory that may be used, in bytes.
-    pub(crate) fn memory(&self) -> PyResult<u64> {
+impl Memory {
+    /// In bytes.
+    pub(crate) fn bytes(&self) -> PyResult<u64> {
         let text = match &self.max_memory {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -75,6 +97,18 @@ impl Options {
         Ok(config)
     }
 
+    /// The settings of training: from keywords, and from a file if one of them names it.
+    pub(crate) fn settings(&mut self) -> PyResult<Settings> {
+        let mut settings = Settings::default();
+        if let Some(file) = self.put(File::default())?.config {
+            check(settings.merge(&file, |key| self.0.contains_key(&key.replace('-', "_"))))?;
+        }
+        let Settings { negatives, train } = settings;
+        let settings = Settings { negatives: self.put(negatives)?, train: self.put(train)? };
+        check(settings.validate())?;
+        Ok(settings)
+    }
+
     /// The end: every keyword has found its place.
     pub(crate) fn end(self) -> PyResult<()> {
         match self.0.keys().next() {
@@ -84,31 +118,41 @@ impl Options {
     }
 }
 
-/// The keywords of `embed` and of `NegativeSampler` with their values when not given, as JSON.
+/// The keywords of functions with their values when not given, as JSON.
 #[pyo3::pyfunction]
 pub(crate) fn defaults() -> String {
-    let of = |parts: &[Map<String, Value>]| -> Value {
-        let entries = parts.iter().flatten();
+    let of = |parts: &[&Map<String, Value>]| -> Value {
+        let entries = parts.iter().copied().flatten();
         entries.map(|(name, value)| (name.replace('-', "_"), value.clone())).collect()
     };
-    let (negatives, resources) =
-        (fields(&NegativeConfig::default()), fields(&Resources::default()));
+    let (train, negatives) = (fields(&TrainConfig::default()), fields(&NegativeConfig::default()));
+    let (threads, memory) = (fields(&Threads::default()), fields(&Memory::default()));
+    let (file, keep) = (fields(&File::default()), fields(&Keep::default()));
+    let links = fields(&LinksConfig::default());
     serde_json::json!({
-        "embed": of(&[fields(&TrainConfig::default()), negatives.clone(), resources.clone()]),
-        "sampler": of(&[negatives, fields(&Seed::default()), resources]),
+        "embed": of(&[&train, &negatives, &threads, &memory, &file, &keep]),
+        "sampler": of(&[&negatives, &fields(&Seed::default()), &threads, &memory]),
+        "classify": of(&[&fields(&ClassifyConfig::default()), &threads]),
+        "links": of(&[&links, &train, &negatives, &threads, &memory, &file]),
+        "measure": of(&[&fields(&MeasureConfig::default()), &threads]),
     })
     .to_string()
 }
 
 /// The options of several words, as the library spells them.
 pub(crate) fn names() -> Vec<String> {
-    let train = fields(&TrainConfig::default());
-    let all = train.into_iter().chain(fields(&NegativeConfig::default()));
-    all.map(|(name, _)| name).filter(|name| name.contains('-')).collect()
+    let all = [
+        fields(&TrainConfig::default()),
+        fields(&NegativeConfig::default()),
+        fields(&ClassifyConfig::default()),
+        fields(&LinksConfig::default()),
+    ];
+    let names = all.into_iter().flatten().map(|(name, _)| name);
+    names.filter(|name| name.contains('-')).collect()
 }
 
-/// Checks what `NegativeConfig` and `TrainConfig` can check without a graph.
-pub(crate) fn check(result: nearfar::Result<()>) -> PyResult<()> {
+/// The library's answer, as Python's.
+pub(crate) fn check<T>(result: nearfar::Result<T>) -> PyResult<T> {
     result.map_err(|error| exception(&error))
 }
 

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::graph::{Graph, Rows};
-use crate::options::{Options, Resources, Seed, check};
+use crate::options::{Memory, Options, Seed, Threads, check};
 use crate::work;
 
 /// Fewer draws than this take less time than starting threads for them.
@@ -38,11 +38,12 @@ impl NegativeSampler {
         let mut options = Options::parse(options)?;
         let config = options.put(NegativeConfig::default())?;
         let Seed { seed } = options.put(Seed::default())?;
-        let resources = options.put(Resources::default())?;
+        let Threads { threads } = options.put(Threads::default())?;
+        let memory = options.put(Memory::default())?.bytes()?;
         options.end()?;
         check(config.validate())?;
-        let budget = Budget { memory: resources.memory()?, ..Default::default() };
-        let (graph, threads) = (Arc::clone(&graph.shared), resources.threads);
+        let budget = Budget { memory, ..Default::default() };
+        let graph = Arc::clone(&graph.shared);
         let nodes = graph.nodes();
         let (plan, law) = work::run(py, threads, None, move |_| {
             let plan = NegativePlan::new(&graph, &config, &budget)?;

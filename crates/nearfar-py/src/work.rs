@@ -7,13 +7,16 @@
 //!
 //! Each call has its own pool. That costs some ten microseconds a thread, and in exchange a
 //! process that forks, calls from several threads, or goes on after an interrupted call finds
-//! nothing in a state that it must not see. Work whose caller is gone ends with the next thing it
-//! wants to tell.
+//! nothing in a state that it must not see. Training whose caller is gone ends between two rounds,
+//! within a fraction of a second; what tells nothing, as counting distances, goes on to its end,
+//! unheard.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nearfar::train::{Event, Sink};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -23,7 +26,11 @@ use serde::Serialize;
 
 use crate::error::exception;
 
+/// How often the waiting thread looks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How often callers hear of mere progress, which is to be told a thousand times a second.
+const PACE: Duration = Duration::from_millis(100);
 
 /// Something that happened, as JSON, and where to answer whether to go on.
 struct Told {
@@ -34,26 +41,45 @@ struct Told {
 /// The ear of whoever waits for the work.
 pub(crate) struct Caller {
     told: Sender<Told>,
+    last: Instant,
     stopped: bool,
+    gone: Arc<AtomicBool>,
 }
+
+/// Says that nobody waits any more, however that came about.
+struct Waiting(Arc<AtomicBool>);
 
 impl Caller {
     /// Tells an event and waits for the answer. Whoever said stop once, or is gone, is not asked
     /// again.
     pub(crate) fn tell(&mut self, event: &impl Serialize) -> ControlFlow<()> {
-        if !self.stopped {
+        if self.answer().is_continue() {
             let (answer, answered) = channel();
             let event = serde_json::to_string(event).unwrap_or_default();
             let told = self.told.send(Told { event, answer }).is_ok();
             self.stopped = !told || answered.recv().unwrap_or(ControlFlow::Break(())).is_break();
+            self.last = Instant::now();
         }
-        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.answer()
+    }
+
+    /// The last answer; stop, if nobody waits.
+    pub(crate) fn answer(&self) -> ControlFlow<()> {
+        let stop = self.stopped || self.gone.load(Relaxed);
+        if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 impl Sink for Caller {
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
-        Ok(self.tell(event))
+        let soon = matches!(event, Event::Progress { .. }) && self.last.elapsed() < PACE;
+        Ok(if soon { self.answer() } else { self.tell(event) })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 
@@ -73,8 +99,10 @@ pub(crate) fn run<T: Send + 'static>(
         pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
     let (told, messages) = channel();
     let (done, result) = channel();
+    let gone = Arc::new(AtomicBool::new(false));
+    let waiting = Waiting(Arc::clone(&gone));
     pool.spawn(move || {
-        let mut caller = Caller { told, stopped: false };
+        let mut caller = Caller { told, last: Instant::now(), stopped: false, gone };
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut caller)));
         // Whoever no longer waits does not want it.
         let _ = done.send(result);
@@ -83,6 +111,7 @@ pub(crate) fn run<T: Send + 'static>(
         listen(&messages, callback.as_ref())?;
         PyResult::Ok(result.recv())
     })?;
+    drop(waiting);
     match result {
         Ok(Ok(result)) => result.map_err(|error| exception(&error)),
         Ok(Err(panic)) => resume_unwind(panic),

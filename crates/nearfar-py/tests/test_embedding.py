@@ -115,6 +115,8 @@ SAME: list[tuple[str, dict[str, Any]]] = [
     ("builtin:sparse", {"dim": 24, "epochs": 2, "negatives": "landmark-approx", "landmarks": 0.05, "gamma": -1.0}),
     ("builtin:karate", {"negatives": "degree", "degree_power": 0.5, "walks": 3, "k": 5, "l2": 0.1, "context": 4}),
     ("builtin:moderate", {"epochs": 1, "negatives": "distance-max", "negative_weight": 2.0, "threads": 1}),
+    ("builtin:karate", {"model": "node2vec", "p": 0.5, "q": 2.0, "walk_length": 9, "epochs": 2}),
+    ("builtin:karate", {"model": "line", "order": 2, "epochs": 2}),
 ]
 
 

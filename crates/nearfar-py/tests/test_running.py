@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -10,7 +11,9 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import nearfar
@@ -21,13 +24,44 @@ SMALL: dict[str, Any] = {"dim": 8, "epochs": 4, "seed": 2}
 
 
 def test_a_callback_sees_every_event() -> None:
-    events: list[dict[str, Any]] = []
-    nearfar.embed("builtin:karate", callback=events.append, **SMALL)
+    heard: list[dict[str, Any]] = []
+    nearfar.embed("builtin:karate", callback=heard.append, **SMALL)
+    events = [event for event in heard if event["event"] != "progress"]
     assert [event["event"] for event in events] == ["planned", "started"] + ["epoch"] * 4
     assert events[0]["negatives"] == "distance" and "negatives by distance" in events[0]["summary"]
     assert events[1]["nodes"] == 34 and events[1]["epochs"] == 4
     assert [event["epoch"] for event in events[2:]] == [1, 2, 3, 4]
     assert all(event["loss"] > 0 for event in events[2:])
+
+
+def test_a_callback_is_not_flooded_with_progress() -> None:
+    times: list[float] = []
+    done: list[float] = []
+
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == "progress":
+            times.append(time.monotonic())
+            done.append(event["done"])
+
+    graph = nearfar.synth("moderate")
+    start = time.monotonic()
+    nearfar.embed(graph, epochs=2, walks=40, callback=listen)
+    seconds = time.monotonic() - start
+    # A quick run may end before the first one is due.
+    assert len(times) <= 10 * seconds + 1
+    assert done == sorted(done) and all(0 <= part <= 1 for part in done)
+
+
+def test_a_callback_may_stop_in_the_middle_of_an_epoch() -> None:
+    graph = nearfar.synth("moderate")
+    seen: list[str] = []
+
+    def stop(event: dict[str, Any]) -> bool:
+        seen.append(event["event"])
+        return event["event"] != "progress"
+
+    assert nearfar.embed(graph, epochs=1, walks=1000, callback=stop).vectors.shape == (graph.num_nodes, 128)
+    assert seen == ["planned", "started", "progress"]
 
 
 def test_a_callback_runs_in_the_thread_that_called() -> None:
@@ -68,11 +102,12 @@ def test_what_a_callback_raises_comes_out() -> None:
 
 def test_progress_is_shown(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     nearfar.embed("builtin:karate", progress=True, **SMALL)
-    assert "distance: 100%" in capfd.readouterr().err
+    shown = capfd.readouterr().err
+    assert "distance: 100%" in shown and "epoch 4/4  loss " in shown
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     nearfar.embed("builtin:karate", progress=True, **SMALL)
     plain = capfd.readouterr().err
-    assert "epoch 4/4  loss " in plain and plain.endswith("\n")
+    assert "100%  epoch 4/4  loss " in plain and plain.endswith("\n")
 
 
 LONG = """
@@ -110,6 +145,78 @@ def test_an_interrupt_ends_the_call_and_nothing_else(call: str) -> None:
     assert told.startswith("after "), done
     assert float(told.split()[1]) < 0.5
     assert after == "(34, 4)", "the next call works"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads cannot be counted here")
+@pytest.mark.parametrize("call", ["embed(graph, {})", "links(graph, seeds=9, {})"])
+def test_interrupted_training_ends_itself(call: str) -> None:
+    options = "negatives='uniform', epochs=3, walks=40, dim=256"
+    script = textwrap.dedent(LONG.format(delay=2, call=f"nearfar.{call.format(options)}"))
+    count = textwrap.dedent("""
+        threads = lambda: len(os.listdir("/proc/self/task"))
+        before = threads()
+    """)
+    wait = textwrap.dedent("""
+        start = time.monotonic()
+        while threads() > before and time.monotonic() < start + 20:
+            time.sleep(0.01)
+        print("gone after", time.monotonic() - start)
+        print(nearfar""")
+    script = script.replace("\ndef interrupt", count + "\ndef interrupt", 1).replace("\nprint(nearfar", wait, 1)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    told, gone = done.stdout.splitlines()[:2]
+    assert told.startswith("after ") and float(told.split()[1]) < 0.5, done
+    assert float(gone.split()[-1]) < 2
+
+
+def test_a_checkpoint_is_gone_on_with_to_the_same_bytes(tmp_path: Path) -> None:
+    state, log = tmp_path / "state", tmp_path / "log.jsonl"
+    whole = nearfar.embed("builtin:karate", **SMALL).vectors
+
+    def fail(event: dict[str, Any]) -> None:
+        if event["event"] == "epoch" and event["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nearfar.embed("builtin:karate", checkpoint=state, callback=fail, **SMALL)
+    with pytest.raises(ValueError, match="there is a run already; add resume to go on with it"):
+        nearfar.embed("builtin:karate", checkpoint=state, **SMALL)
+    with pytest.raises(ValueError, match="the run had dim 8, not 9; use the same"):
+        nearfar.embed("builtin:karate", checkpoint=state, resume=True, **{**SMALL, "dim": 9})
+    resumed = nearfar.embed("builtin:karate", checkpoint=str(state), resume=True, log=log, **SMALL)
+    assert (resumed.vectors == whole).all()
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    # The state of an epoch is not saved if that would take longer than the epoch.
+    assert [event.get("epoch") for event in events] in ([None, 3, 4], [None, 2, 3, 4])
+    assert all(event["seconds"] >= 0 for event in events)
+    with pytest.raises(ValueError, match="resume takes the folder"):
+        nearfar.embed("builtin:karate", resume=True)
+    with pytest.raises(OSError, match="cannot write"):
+        nearfar.embed("builtin:karate", log=tmp_path / "no" / "log.jsonl")
+
+
+def test_a_checkpoint_of_the_command_line_is_gone_on_with(
+    command_line: Callable[..., str], tmp_path: Path
+) -> None:
+    flags = ["--dim", 8, "--epochs", 4, "--seed", 2, "--checkpoint", tmp_path / "state"]
+    command_line("embed", "builtin:karate", "-o", tmp_path / "x.npy", *flags)
+    resumed = nearfar.embed("builtin:karate", checkpoint=tmp_path / "state", resume=True, **SMALL)
+    assert (resumed.vectors == nearfar.load(tmp_path / "x.npy").vectors).all()
+
+
+def test_settings_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('dim = 8\nepochs = 9\nseed = 2\nmodel = "line"\nnegatives = "uniform"\n')
+    options: dict[str, Any] = {"model": "line", "negatives": "uniform", **SMALL}
+    expected = nearfar.embed("builtin:karate", **options).vectors
+    assert (nearfar.embed("builtin:karate", config=file, epochs=4).vectors == expected).all()
+    fitted = nearfar.NearFar(config=str(file), epochs=4).fit_transform("builtin:karate")
+    assert (fitted == expected).all()
+    file.write_text("dims = 8\n")
+    with pytest.raises(ValueError, match="settings.toml: there is no setting 'dims'; there are negatives, gamma"):
+        nearfar.embed("builtin:karate", config=file)
+    with pytest.raises(FileNotFoundError, match="none.toml"):
+        nearfar.links("builtin:karate", config="none.toml")
 
 
 def test_other_threads_go_on_during_a_call() -> None:

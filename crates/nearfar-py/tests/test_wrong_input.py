@@ -60,7 +60,7 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"dimension": 8}, TypeError, "did you mean 'dim'"),
     ({"workers": 8}, TypeError, "did you mean 'threads'"),
     ({"gama": 8}, TypeError, "did you mean 'gamma'"),
-    ({"xyzzy": 8}, TypeError, "there are context, "),
+    ({"xyzzy": 8}, TypeError, "there are checkpoint, config, context, "),
     ({"dim": 0}, ValueError, "dim is 0; it takes 1 to 4096"),
     ({"dim": "many"}, ValueError, 'dim cannot be "many"'),
     ({"dim": 1.5}, ValueError, "dim cannot be 1.5"),
@@ -92,7 +92,7 @@ def test_other_calls() -> None:
         emb.neighbors(0, k=0)
     with pytest.raises(ValueError, match="unknown variant `angle`"):
         emb.neighbors(0, by="angle")
-    with pytest.raises(OSError, match="its ending says no format"):
+    with pytest.raises(ValueError, match="x.what: its ending says no format; end it in .npy"):
         emb.save("x.what")
     with pytest.raises(OSError, match="cannot write"):
         emb.save("no/such/folder/x.npy")

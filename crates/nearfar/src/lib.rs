@@ -2,8 +2,8 @@
 
 pub mod error;
 mod file;
+mod matrix;
 mod memory;
-mod products;
 pub mod rng;
 
 pub mod graph;

@@ -1,17 +1,16 @@
 //! `nearfar embed`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
+use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::{Graph, ReadOptions};
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
-use nearfar::train::{Checkpoint, Start, TrainConfig, Trainer, embed_from, memory};
+use nearfar::graph::{Dataset, Graph, ReadOptions};
+use nearfar::train::{Records, Saving, Settings, Start, embed_from};
 
-use super::listener::{Listener, Saving};
-use super::settings;
+use super::listener::Listener;
+use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
 #[derive(clap::Args)]
@@ -38,15 +37,15 @@ pub(crate) struct Args {
     /// File to write one JSON object for every epoch to
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    scoring: ScoringArgs,
 }
 
 /// What is trained, and how: the options of every command that trains.
 #[derive(Clone, clap::Args)]
 pub(super) struct Options {
     #[command(flatten)]
-    pub(super) negatives: NegativeConfig,
-    #[command(flatten)]
-    pub(super) train: TrainConfig,
+    pub(super) settings: Settings,
     /// TOML file with settings, named as the options are; options given here go before it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -58,23 +57,31 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
-    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
+    let graph = Arc::new(graph);
+    let scoring = args.scoring.scoring(&graph, labels, splits)?;
     check_writable(&args.output, args.format, graph.names())?;
-    let (saving, checkpoint) = match &args.checkpoint {
-        Some(_) if args.options.train.trainer() != Trainer::Stream => anyhow::bail!(
-            "only runs of the stream trainer can be saved and resumed; leave --checkpoint out, or \
-             use --trainer stream"
-        ),
-        Some(folder) => checkpoint(folder, args, &graph)?,
-        None => (None, None),
-    };
-    if let (Some(checkpoint), false) = (&checkpoint, quiet) {
-        print::message(&format!("going on after epoch {}", checkpoint.epoch));
+    let settings = &args.options.settings;
+    let (mut saving, mut checkpoint) = (None, None);
+    if let Some(folder) = &args.checkpoint {
+        let (state, found) = Saving::open(folder, args.resume, &graph, settings)?;
+        match &found {
+            Some(found) if !quiet => {
+                print::message(&format!("going on after epoch {}", found.epoch));
+            }
+            None if args.resume => {
+                let folder = folder.display();
+                print::message(&format!("{folder}: nothing there yet; starting anew"));
+            }
+            _ => {}
+        }
+        (saving, checkpoint) = (Some(state), found);
     }
     let start_at = Start { checkpoint, ..Default::default() };
-    let listener = Listener::new(args.options.train.epochs(), args.log.as_deref(), saving, quiet)?;
-    let vectors = args.options.vectors(&graph, start_at, listener, quiet)?;
-    let embedding = Embedding::new(graph.names().clone(), args.options.train.dim, vectors)?;
+    let records = Records::new(args.log.as_deref(), saving)?;
+    let listener = Listener::new(settings.train.epochs(), records, quiet)?;
+    let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
+    let embedding = Embedding::new(graph.names().clone(), settings.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
     if !quiet {
         let (nodes, dim) = (embedding.nodes() as u64, embedding.dim());
@@ -89,9 +96,12 @@ impl Options {
     /// Takes what the --config file says, and checks what can be checked without a graph.
     pub(super) fn complete(&mut self, given: &clap::ArgMatches) -> anyhow::Result<()> {
         if let Some(file) = &self.config {
-            settings::merge(file, given, &mut self.negatives, &mut self.train)?;
+            self.settings.merge(file, |key| {
+                let id = key.replace('-', "_");
+                given.value_source(&id) == Some(ValueSource::CommandLine)
+            })?;
         }
-        Ok(self.train.validate()?)
+        Ok(self.settings.validate()?)
     }
 
     /// Trains vectors and tells the plan.
@@ -100,57 +110,28 @@ impl Options {
         graph: &Arc<Graph>,
         start: Start,
         mut listener: Listener,
+        scoring: Option<&Scoring>,
         quiet: bool,
     ) -> anyhow::Result<Vec<f32>> {
-        let needed = memory(graph, &self.train);
-        let left = self.max_memory.checked_sub(needed).with_context(|| {
-            let way_out = match self.train.trainer() {
-                Trainer::Stream => "use fewer --walks or a smaller --dim",
-                Trainer::Batch => "use a smaller --batch or --dim",
-                Trainer::Exact => "use --trainer stream",
-            };
-            format!(
-                "vectors and pairs take {} MB, more than --max-memory; {way_out}, or allow more",
-                needed.div_ceil(1_000_000)
-            )
-        })?;
-        let budget = Budget { memory: left, ..Default::default() };
-        let plan = NegativePlan::new(graph, &self.negatives, &budget)?;
+        let train = &self.settings.train;
+        let every = scoring.map(|scoring| scoring.sink(graph, &mut listener)).transpose()?;
+        let of_scoring = scoring.map_or(0, |s| s.memory(graph.nodes(), train.dim));
+        let left = self.max_memory.saturating_sub(of_scoring);
+        let (plan, memory) = self.settings.plan(graph, left)?;
+        let memory = memory + of_scoring;
         if !quiet {
             print::message(&plan.summary());
-            let total = (needed + plan.bytes).div_ceil(1_000_000);
-            print::message(&format!("memory: about {total} MB"));
+            print::message(&format!("memory: about {} MB", memory.div_ceil(1_000_000)));
         }
         let sampler = plan.build(graph)?;
-        let vectors = embed_from(start, graph, &*sampler, &self.train, &mut listener)?;
+        let vectors = match every {
+            None => embed_from(start, graph, &*sampler, train, &mut listener)?,
+            Some(mut every) => {
+                let last = embed_from(start, graph, &*sampler, train, &mut every)?;
+                scoring::chosen(every.best(), last, quiet)
+            }
+        };
         listener.finish()?;
         Ok(vectors)
     }
-}
-
-/// Where the state is kept with what the run is made with, and the state to resume.
-fn checkpoint(
-    folder: &Path,
-    args: &Args,
-    graph: &Graph,
-) -> anyhow::Result<(Option<Saving>, Option<Checkpoint>)> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("--checkpoint {}", folder.display()))?;
-    let file = folder.join("checkpoint.safetensors");
-    let settings = settings::describe(graph, &args.options.negatives, &args.options.train)?;
-    if !args.resume {
-        anyhow::ensure!(
-            !file.exists(),
-            "{}: there is a run already; add --resume to go on with it, or remove it",
-            file.display()
-        );
-        return Ok((Some(Saving::new(file, settings)), None));
-    }
-    if !file.exists() {
-        print::message(&format!("{}: nothing there yet; starting anew", file.display()));
-        return Ok((Some(Saving::new(file, settings)), None));
-    }
-    let saved = Checkpoint::load(&file)?;
-    settings::check_same(&file, &saved.settings, &settings)?;
-    Ok((Some(Saving::new(file, settings)), Some(saved)))
 }

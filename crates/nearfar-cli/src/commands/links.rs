@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use nearfar::evaluate::{LinkScores, LinksConfig, Ranking, links};
 use nearfar::graph::ReadOptions;
-use nearfar::train::Start;
+use nearfar::train::{Records, Start};
 
 use super::embed::Options;
 use super::listener::Listener;
@@ -30,13 +30,14 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     args.links.validate()?;
     let graph = super::read(&args.graph, &args.read, quiet)?.graph;
     let mut first = true;
-    let scores = links(&graph, &args.links, args.options.train.seed, |rest, seed| {
+    let scores = links(&graph, &args.links, args.options.settings.train.seed, |rest, seed| {
         let mut options = args.options.clone();
-        options.train.seed = seed;
+        options.settings.train.seed = seed;
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
-        let listener = Listener::new(options.train.epochs(), None, None, quiet)?;
-        options.vectors(rest, Start::default(), listener, quiet)
+        let listener =
+            Listener::new(options.settings.train.epochs(), Records::new(None, None)?, quiet)?;
+        options.vectors(rest, Start::default(), listener, None, quiet)
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(

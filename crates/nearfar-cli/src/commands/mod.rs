@@ -8,7 +8,7 @@ mod measure;
 mod neighbors;
 mod outliers;
 mod sample;
-mod settings;
+mod scoring;
 mod stats;
 mod synth;
 

@@ -19,21 +19,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._embedding import Embedding, embed, load
+from ._evaluate import classify, links, measure
 from ._graph import Graph, distances, stats, synth
 from ._nearfar import VERSION as __version__
+from ._results import Classification, LinkScores, Measures, Summary
 from ._sampler import NegativeSampler
 
 if TYPE_CHECKING:
     from ._estimator import NearFar
 
 __all__ = [
+    "Classification",
     "Embedding",
     "Graph",
+    "LinkScores",
+    "Measures",
     "NearFar",
     "NegativeSampler",
+    "Summary",
+    "classify",
     "distances",
     "embed",
+    "links",
     "load",
+    "measure",
     "stats",
     "synth",
 ]

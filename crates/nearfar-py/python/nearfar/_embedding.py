@@ -141,12 +141,19 @@ def embed(
     progress
         Show a bar, in terminals and notebooks.
     callback
-        Is called with every event of the run, a ``dict`` with the keys ``event`` and others. The
-        run ends early, with the vectors as they are, if it returns ``False`` or raises
+        Is called with what happens, a ``dict`` whose ``event`` is ``"planned"`` (with ``negatives``,
+        ``summary``, ``memory``), ``"started"``, ``"epoch"`` (with ``epoch``, ``epochs``, ``loss`` and
+        others) or, at most ten times a second in between, ``"progress"`` (with ``done``, from 0 to
+        1). The run ends early, with the vectors as they are, if it returns ``False`` or raises
         ``StopIteration``. Whatever else it raises comes out of ``embed``.
     **options
         The options of ``nearfar embed``, with underscores: ``dim``, ``negatives``, ``gamma``,
-        ``epochs``, ``seed``, ``threads`` and all others; and those of ``Graph``.
+        ``epochs``, ``seed``, ``threads`` and all others; and those of ``Graph``. Among them
+
+        - ``config``, a TOML file with settings; keywords go before it;
+        - ``log``, a file for one JSON object an epoch;
+        - ``checkpoint``, a folder to keep the state of the run in, and ``resume=True`` to go on from
+          it, to the same bytes as an unbroken run.
 
     Examples
     --------

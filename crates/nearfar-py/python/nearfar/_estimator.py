@@ -69,6 +69,10 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> NearFar:
         """Makes the vectors. ``y`` is not looked at."""
         options = {name: getattr(self, name) for name in _KEYWORDS if name != "graph"}
+        if self.config is not None:
+            # What was left as it is, the file may say.
+            same = [name for name, value in _options.EMBED.items() if options[name] == value]
+            options = {name: value for name, value in options.items() if name not in same}
         self.embedding_ = embed(X if self.graph is None else self.graph, **options)
         self.n_features_out_ = self.embedding_.dim
         return self

@@ -270,6 +270,9 @@ def _refuse(options: dict[str, Any], why: str) -> None:
 
 
 def _build(edges: _inputs.Edges) -> _nearfar.Graph:
+    if edges.starts is not None:
+        starts, targets = _as_rows(edges.starts), _as_rows(edges.targets)
+        return _nearfar.Graph.from_rows(starts, targets, edges.weights)
     texts = edges.ids.texts if edges.ids.writable else None
     sources, targets = _as_rows(edges.sources), _as_rows(edges.targets)
     engine = _nearfar.Graph(sources, targets, edges.weights, len(edges.ids), texts)

@@ -31,6 +31,9 @@ class Edges:
     ids: Ids
     #: Whether an edge from a to b is not one from b to a.
     directed: bool = False
+    #: If sources are in order: where each of them starts among the targets, and the end. They need
+    #: not be listed then.
+    starts: npt.NDArray[Any] | None = None
 
 
 def read(graph: Any, options: dict[str, Any]) -> Edges:
@@ -105,18 +108,22 @@ def _from_scipy(matrix: Any, options: dict[str, Any]) -> Edges:
             f"a matrix of {rows} rows and {columns} columns; a graph's is square, one row and one "
             "column for each node"
         )
-    ids = Ids(range(rows))
+    ids, starts = Ids(range(rows)), None
     if matrix.format == "coo":
         sources, targets = matrix.row, matrix.col
     else:
         matrix = matrix.tocsr()
-        targets = matrix.indices
-        sources = np.repeat(np.arange(rows, dtype=targets.dtype), np.diff(matrix.indptr))
+        sources, targets, starts = np.zeros(0, np.int64), matrix.indices, matrix.indptr
     weights = None
     # An adjacency matrix of ones says that there are edges, not how heavy they are.
     if options["weight"] is not None and not (matrix.data == 1).all():
-        weights = as_weights(matrix.data, _named(ids, sources, targets))
-    return Edges(sources, targets, weights, ids)
+
+        def named(at: int) -> str:
+            row = sources[at] if starts is None else np.searchsorted(starts, at, side="right") - 1
+            return f"{row}–{targets[at]}"
+
+        weights = as_weights(matrix.data, named)
+    return Edges(sources, targets, weights, ids, starts=starts)
 
 
 def _from_geometric(data: Any, options: dict[str, Any]) -> Edges:
@@ -155,8 +162,8 @@ def _from_ends(
             f"edges of type {sources.dtype}; nodes are integers from 0 on: use .astype(int) if these "
             "are, or a frame with columns source and target for ids of any kind"
         )
-    if len(sources) and min(sources.min(), targets.min()) < 0:
-        least = int(min(sources.min(), targets.min()))
+    least = int(min(sources.min(), targets.min())) if len(sources) else 0
+    if least < 0:
         raise ValueError(f"an edge of node {least}; nodes are integers from 0 on")
     largest = int(max(sources.max(), targets.max())) if len(sources) else -1
     if nodes is None:

@@ -14,8 +14,9 @@ from . import _nearfar
 
 _DEFAULTS: dict[str, dict[str, Any]] = json.loads(_nearfar.defaults())
 
-#: The keywords of ``embed`` and of ``NegativeSampler``: the command line's options.
+#: The keywords of functions: the command line's options.
 EMBED, SAMPLER = _DEFAULTS["embed"], _DEFAULTS["sampler"]
+CLASSIFY, LINKS, MEASURE = _DEFAULTS["classify"], _DEFAULTS["links"], _DEFAULTS["measure"]
 
 #: How a graph is read from what was given.
 GRAPH: dict[str, Any] = {
@@ -32,11 +33,14 @@ _ELSEWHERE = {
     "dimensions": "dim",
     "embedding_dim": "dim",
     "learning_rate": "lr",
+    "n_repeats": "repeats",
     "n_jobs": "threads",
     "negative": "k",
     "num_negatives": "k",
     "num_walks": "walks",
     "random_state": "seed",
+    "test_size": "test_ratio",
+    "train_size": "train_ratio",
     "vector_size": "dim",
     "walks_per_node": "walks",
     "weight_key": "weight",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: Hears every event; whoever returns ``False`` or raises ``StopIteration`` stops the run.
+#: Hears what happens; whoever returns ``False`` or raises ``StopIteration`` stops the run.
 Callback = Callable[[dict[str, Any]], object]
 
 
@@ -17,6 +17,7 @@ class Listener:
     def __init__(self, progress: bool, callback: Callback | None) -> None:
         self._bar = _bar() if progress else None
         self._callback = callback
+        self._stopped = False
 
     def __call__(self, text: str) -> bool:
         event = json.loads(text)
@@ -25,16 +26,17 @@ class Listener:
         if self._callback is None:
             return True
         try:
-            return self._callback(event) is not False
+            self._stopped = self._callback(event) is False
         except StopIteration:
-            return False
+            self._stopped = True
+        return not self._stopped
 
     def __enter__(self) -> Listener:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._bar is not None:
-            self._bar.close()
+            self._bar.close(done=kind is None and not self._stopped)
 
 
 def _bar() -> _Tqdm | _Line:
@@ -45,22 +47,33 @@ def _bar() -> _Tqdm | _Line:
     return _Tqdm(tqdm)
 
 
+def _told(event: dict[str, Any]) -> str:
+    """An epoch in words."""
+    return f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}"
+
+
 class _Tqdm:
     """A bar in terminals and notebooks."""
 
     def __init__(self, tqdm: Any) -> None:
-        self._bar = tqdm(unit="epoch")
+        form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+        self._bar = tqdm(total=1.0, bar_format=form)
+        self._first = True
 
     def event(self, event: dict[str, Any]) -> None:
         if event["event"] == "planned":
             self._bar.set_description(event["negatives"])
-        elif event["event"] == "started":
-            self._bar.reset(total=event["epochs"])
+        elif event["event"] == "progress":
+            if self._first:
+                # What was done before, in a run that is gone on with, says nothing of the speed.
+                self._bar.initial, self._first = event["done"], False
+            self._bar.update(event["done"] - self._bar.n)
         elif event["event"] == "epoch":
-            self._bar.set_postfix(loss=f"{event['loss']:.4f}", refresh=False)
-            self._bar.update()
+            self._bar.set_postfix_str(_told(event), refresh=False)
 
-    def close(self) -> None:
+    def close(self, done: bool) -> None:
+        if done:
+            self._bar.update(1.0 - self._bar.n)
         self._bar.close()
 
 
@@ -69,18 +82,23 @@ class _Line:
 
     def __init__(self) -> None:
         self._width = 0
+        self._epoch = ""
 
     def event(self, event: dict[str, Any]) -> None:
         if event["event"] == "planned":
             self._write(event["summary"])
         elif event["event"] == "epoch":
-            self._write(f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}")
+            self._epoch = _told(event)
+        elif event["event"] == "progress":
+            self._write(f"{event['done']:4.0%}  {self._epoch}")
 
     def _write(self, text: str) -> None:
         sys.stderr.write("\r" + text.ljust(self._width))
         sys.stderr.flush()
         self._width = len(text)
 
-    def close(self) -> None:
+    def close(self, done: bool) -> None:
+        if done:
+            self._write(f"100%  {self._epoch}")
         if self._width:
             sys.stderr.write("\n")

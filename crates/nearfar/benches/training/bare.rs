@@ -1,6 +1,7 @@
 //! What the trainer is measured against: bare arithmetic, racing threads, and the machine.
 
 #![allow(unsafe_code, reason = "kernels, and threads that race on purpose")]
+#![allow(clippy::inline_always, reason = "a vector that is not inlined is not in a register")]
 
 use std::time::Instant;
 
@@ -38,15 +39,16 @@ macro_rules! on_this_machine {
 }
 
 /// What the machine can do on two threads.
-pub struct Ceilings {
+pub(crate) struct Ceilings {
     /// Bytes a second, half read and half written, in order, far beyond the caches.
-    pub memory: f64,
+    pub(crate) memory: f64,
     /// Multiplications and additions a second, in registers.
-    pub arithmetic: f64,
+    pub(crate) arithmetic: f64,
 }
 
 /// Measures the ceilings.
-pub fn ceilings() -> Ceilings {
+pub(crate) fn ceilings() -> Ceilings {
+    const ROUNDS: usize = 1_000_000;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
     pool.install(|| {
         let mut array = vec![1.0_f32; 1 << 28];
@@ -54,11 +56,8 @@ pub fn ceilings() -> Ceilings {
         let mut arithmetic = 0.0_f64;
         for _ in 0..3 {
             let start = Instant::now();
-            array.par_chunks_mut(1 << 20).for_each(|part| {
-                part.iter_mut().for_each(|value| *value *= 1.000_001);
-            });
+            array.par_chunks_mut(1 << 20).flatten().for_each(|value| *value *= 1.000_001);
             memory = memory.max(array.len() as f64 * 8.0 / start.elapsed().as_secs_f64());
-            const ROUNDS: usize = 1_000_000;
             let start = Instant::now();
             let sums: Vec<f32> =
                 (0..2).into_par_iter().map(|_| on_this_machine!(multiply(ROUNDS))).collect();
@@ -71,16 +70,15 @@ pub fn ceilings() -> Ceilings {
 }
 
 /// Small numbers that differ.
-pub fn fill(table: &mut [f32]) {
+pub(crate) fn fill(table: &mut [f32]) {
     table.par_iter_mut().enumerate().for_each(|(at, value)| {
         *value = ((at.wrapping_mul(2_654_435_761) >> 7 & 1023) as f32 - 512.0) * 1e-4;
     });
 }
 
 /// Trains as many pairs as an epoch has, each centre with random rows, every thread in its own
-/// share of the table. Rows are drawn beforehand. Returns how many pairs there were, after
-/// handing out only the time of training.
-pub fn train(table: &mut [f32], n: usize, sampling: Sampling) -> u64 {
+/// share of the table. Returns how many pairs there were.
+pub(crate) fn train(table: &mut [f32], n: usize, sampling: Sampling) -> u64 {
     let threads = rayon::current_num_threads();
     let rows = n / threads;
     let count = sampling.walks * (sampling.context - 1 + sampling.negatives);
@@ -89,7 +87,7 @@ pub fn train(table: &mut [f32], n: usize, sampling: Sampling) -> u64 {
         let mut others = vec![0; count];
         let address = table.as_mut_ptr();
         for centre in 0..rows {
-            others.iter_mut().for_each(|other| *other = rng.below(rows) as Node);
+            others.fill_with(|| rng.below(rows) as Node);
             // SAFETY: all rows are in this thread's part of the table.
             unsafe { on_this_machine!(pairs(address, centre, &others, count / 4)) };
         }
@@ -107,7 +105,7 @@ unsafe impl Sync for Shared {}
 
 /// The trainer without blocks: every node samples its pairs and trains them at once, on a table
 /// that all threads share without locks. Returns how many pairs there were.
-pub fn racing(
+pub(crate) fn racing(
     table: &mut [f32],
     positives: &dyn PositiveSource,
     negatives: &dyn NegativeSampler,
@@ -128,7 +126,8 @@ pub fn racing(
                 )
             },
             |(others, walk, far), centre| {
-                let shared = shared;
+                // All of it, so that the closure does not take the bare pointer.
+                let Shared(table) = { shared };
                 others.clear();
                 let mut rng = Rng::new(sampling.seed, Purpose::Walk, epoch, centre as u64);
                 for _ in 0..sampling.walks {
@@ -140,7 +139,7 @@ pub fn racing(
                 negatives.fill(centre as Node, &mut rng, far);
                 others.extend_from_slice(far);
                 // SAFETY: all rows are in the table; that threads race is the point.
-                unsafe { on_this_machine!(pairs(shared.0, centre, others, near)) };
+                unsafe { on_this_machine!(pairs(table, centre, others, near)) };
                 others.len() as u64
             },
         )
@@ -186,18 +185,26 @@ unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
     let old = *row(centre);
     let mut sum = [0.0_f32; DIM];
     for (at, &other) in others.iter().enumerate() {
+        // As in the trainer, or memory would keep the arithmetic waiting.
+        #[cfg(target_arch = "x86_64")]
+        if let Some(&next) = others.get(at + 8) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let next = table.wrapping_add(next as usize * DIM).cast::<i8>();
+            // SAFETY: asking for memory in advance does not read it.
+            (0..DIM / LANES).for_each(|line| unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(line * 64));
+            });
+        }
         let other = row(other as usize);
         let mut parts = [[0.0_f32; LANES]; 4];
-        for chunk in 0..DIM / LANES {
-            for lane in 0..LANES {
-                let at = chunk * LANES + lane;
-                let part = &mut parts[chunk % 4][lane];
-                *part = old[at].mul_add(other[at], *part);
+        for (chunk, (old, other)) in old.chunks(LANES).zip(other.chunks(LANES)).enumerate() {
+            for (part, (old, other)) in parts[chunk % 4].iter_mut().zip(old.iter().zip(other)) {
+                *part = old.mul_add(*other, *part);
             }
         }
         let mut lanes = [0.0_f32; LANES];
-        for lane in 0..LANES {
-            lanes[lane] = (parts[0][lane] + parts[1][lane]) + (parts[2][lane] + parts[3][lane]);
+        for (lane, sum) in lanes.iter_mut().enumerate() {
+            *sum = (parts[0][lane] + parts[1][lane]) + (parts[2][lane] + parts[3][lane]);
         }
         for width in [8, 4, 2, 1] {
             for lane in 0..width {
@@ -218,15 +225,26 @@ unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
     }
 }
 
-/// Chains of multiplications that do not wait for each other.
-const CHAINS: usize = 12;
+/// Chains of multiplications that do not wait for each other, as many as registers are sure to hold.
+const CHAINS: usize = 8;
 
 #[inline(always)]
 fn multiply(rounds: usize) -> f32 {
-    let (a, b) = (std::hint::black_box(0.999_f32), std::hint::black_box(1e-3_f32));
-    let mut chains = [[1.0_f32; LANES]; CHAINS];
+    let (x, y) = (std::hint::black_box(0.999_f32), std::hint::black_box(1e-3_f32));
+    let one = std::hint::black_box([1.0_f32; LANES]);
+    let (mut a, mut b, mut c, mut d) = (one, one, one, one);
+    let (mut e, mut f, mut g, mut h) = (one, one, one, one);
     for _ in 0..rounds {
-        chains = chains.map(|chain| chain.map(|value| value.mul_add(a, b)));
+        for lane in 0..LANES {
+            a[lane] = a[lane].mul_add(x, y);
+            b[lane] = b[lane].mul_add(x, y);
+            c[lane] = c[lane].mul_add(x, y);
+            d[lane] = d[lane].mul_add(x, y);
+            e[lane] = e[lane].mul_add(x, y);
+            f[lane] = f[lane].mul_add(x, y);
+            g[lane] = g[lane].mul_add(x, y);
+            h[lane] = h[lane].mul_add(x, y);
+        }
     }
-    chains.iter().flatten().sum()
+    [a, b, c, d, e, f, g, h].iter().flatten().sum()
 }

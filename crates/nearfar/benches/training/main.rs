@@ -20,6 +20,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bare::Ceilings;
 use nearfar::graph::{EdgeList, Graph, Names};
 use nearfar::negative::{Amount, Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
 use nearfar::positive::{PositiveSource, Walk};
@@ -30,11 +31,16 @@ use nearfar::train::pairs::{Pairs, Sampling, Sources};
 use nearfar::train::stream::{self, Tables};
 
 const DIM: usize = 128;
-const RUNS: usize = 21;
+const RUNS: usize = 5;
+/// Operations of one pair: a product, and two steps of a multiplication and an addition a number.
+const FLOPS: f64 = 6.0 * DIM as f64;
+/// Bytes of one pair if its other end comes from memory and goes back there, and its centre stays
+/// in registers: rows that are met again while they are in a cache save some of them.
+const BYTES: f64 = 2.0 * 4.0 * DIM as f64;
 const STEP: Step = Step { near: 0.01, far: 0.01, shrink: 0.999 };
 
 fn main() {
-    let largest = std::env::args().filter_map(|word| word.parse().ok()).next();
+    let largest = std::env::args().find_map(|word| word.parse().ok());
     let ceilings = bare::ceilings();
     println!(
         "two threads: {:.1} GB/s of memory read and written, {:.0} GFlop/s; kernel {}",
@@ -45,9 +51,9 @@ fn main() {
     for nodes in [2_500, 20_000, 1_000_000] {
         if largest.is_none_or(|largest: usize| nodes <= largest) {
             let graph = Arc::new(power_law(nodes, 5 * nodes / 2));
-            for negatives in [Negatives::Uniform] {
+            for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::LandmarkApprox] {
                 if negatives != Negatives::Distance || nodes <= 20_000 {
-                    compare(&graph, negatives);
+                    compare(&graph, negatives, &ceilings);
                 }
             }
         }
@@ -55,13 +61,15 @@ fn main() {
 }
 
 /// Times of one epoch, measured in turn.
-fn compare(graph: &Arc<Graph>, negatives: Negatives) {
+fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
     let landmarks = Some(Amount::Count((graph.nodes() / 10).min(1000)));
     let config = NegativeConfig { negatives, landmarks, ..Default::default() };
     let plan = NegativePlan::new(graph, &config, &Budget::default()).expect("a fitting plan");
     let sampler = plan.build(graph).expect("a sampler");
     let walk = Walk::new(graph);
-    for threads in [1, 2] {
+    // One thread takes its time on large graphs.
+    let threads: &[usize] = if graph.nodes() > 100_000 { &[2] } else { &[1, 2] };
+    for &threads in threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         let mut rates: [Vec<f64>; 4] = Default::default();
         pool.install(|| {
@@ -70,13 +78,16 @@ fn compare(graph: &Arc<Graph>, negatives: Negatives) {
                 rates.iter_mut().zip(measured).for_each(|(rates, rate)| rates.push(rate));
             }
         });
-        let [all, buckets, bare, racing] = rates.map(|rates| Spread::of(rates));
+        let [all, buckets, bare, racing] = rates.map(Spread::of);
         println!(
             "{:>8} nodes  {negatives:<14?}  {threads} threads  M pairs/s: {all} with sampling, \
-             {buckets} without; bare {bare} ({:.0} %), racing {racing} ({:.2} times)",
+             {buckets} without; bare {bare} ({:.0} %), racing {racing} ({:.2} times); roofline: \
+             {:.0} % of arithmetic, {:.0} % of memory",
             graph.nodes(),
             100.0 * all.median / bare.median,
             all.median / racing.median,
+            100.0 * buckets.median * 1e6 * FLOPS / ceilings.arithmetic,
+            100.0 * buckets.median * 1e6 * BYTES / ceilings.memory,
         );
     }
 }
@@ -100,7 +111,8 @@ fn epoch(
     let pairs = Pairs::sample(sources, sampling, epoch, go_on).expect("no listener");
     let pairs = pairs.continue_value().expect("no listener");
     let sampled = Instant::now();
-    stream::train(Kernel::detect(), &mut tables, &pairs, |_| STEP, go_on).expect("no listener");
+    let loss = stream::train(Kernel::detect(), &mut tables, &pairs, |_| STEP, go_on);
+    assert!(loss.is_ok_and(|loss| loss.is_continue()), "nobody stops it");
     let ours = [rate(pairs.count, start), rate(pairs.count, sampled)];
     drop(pairs);
     let table = tables.centres.values_mut();

@@ -47,11 +47,11 @@ impl Format {
     pub(super) fn to_write(path: &Path, format: Option<Self>) -> Result<Self> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let format = format.or_else(|| of_ending(&ending)).ok_or_else(|| {
-            let reason = format!(
-                "its ending says no format; end it in {}, or choose one with --format",
+            Error::Option(format!(
+                "{}: its ending says no format; end it in {}, or choose one with --format",
+                path.display(),
                 endings()
-            );
-            Error::Write { path: path.to_owned(), reason }
+            ))
         })?;
         if cfg!(not(feature = "parquet")) && format == Self::Parquet {
             return Err(no_parquet(path));

@@ -70,7 +70,7 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
         let place = |at: usize| (at % dim) * nodes + at / dim;
         (0..nodes * dim).into_par_iter().map(|at| array.number(place(at))).collect()
     } else {
-        (0..nodes * dim).into_par_iter().map(|at| array.number(at)).collect()
+        array.numbers()
     };
     drop(array);
     let node_file = node_file(path);

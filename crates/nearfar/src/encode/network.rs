@@ -33,7 +33,7 @@ use rayon::prelude::*;
 use super::propagate::Propagation;
 use super::{Adam, Encoder};
 use crate::graph::Graph;
-use crate::products::{add_transposed, multiply, multiply_by_transposed};
+use crate::matrix::{add_transposed, multiply, multiply_by_transposed};
 use crate::rng::{Purpose, Rng};
 
 /// Rows that are multiplied at a time; sums over rows are taken in the order of such parts.

@@ -1,10 +1,10 @@
-//! The examples of a classifier, in tiles that fit the cache.
+//! The examples of a classifier, in the tiles of [`products`](super::products).
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::products::multiply;
+use super::products::{BLOCK, LANES, Lanes};
 
 /// Examples that a classifier learns from or is asked about.
 #[derive(Clone, Copy)]
@@ -17,78 +17,102 @@ pub(super) struct Examples<F> {
     pub(super) fill: F,
 }
 
-/// Examples row by row, for many passes or for one.
+/// Examples in tiles, for many passes or for one. After its numbers an example has a one, which
+/// intercepts are the weights of, and then zeros.
 pub(super) struct Table<'a, F> {
     examples: &'a Examples<F>,
-    /// All numbers, or none: then each tile is written when it is needed.
-    kept: Vec<f64>,
+    /// Numbers in an example, filled up.
+    pub(super) rows: usize,
+    /// All tiles, or none: then each is written when it is needed.
+    kept: Vec<Lanes>,
 }
 
-/// Rows of a tile: 256 of 128 numbers are 256 kB, which fit the cache of one core.
-pub(super) const TILE: usize = 256;
+/// Some tiles that follow one another.
+pub(super) struct Run<'a> {
+    /// Row by row, tile by tile.
+    pub(super) tiles: &'a [Lanes],
+    /// The examples in them.
+    pub(super) examples: Range<usize>,
+}
+
+/// Tiles of a run: 16 of 128 numbers are 512 kB, which fit the cache of one core.
+const TILES: usize = 16;
 /// Parts that threads may share, at most.
 const PARTS: usize = 64;
 /// Numbers that are kept for many passes: 256 MB of them.
-const KEPT: usize = 1 << 25;
+const KEPT: usize = 1 << 26;
 
-impl<'a, F: Fn(usize, &mut [f64]) + Sync> Table<'a, F> {
+impl<'a, F: Fn(usize, &mut [f32]) + Sync> Table<'a, F> {
     /// For one pass.
     pub(super) fn fleeting(examples: &'a Examples<F>) -> Self {
-        Self { examples, kept: Vec::new() }
+        let rows = (examples.dim + 1).next_multiple_of(BLOCK);
+        Self { examples, rows, kept: Vec::new() }
     }
 
-    /// For many passes: keeps the numbers, if they are not too many.
+    /// For many passes: keeps the tiles, if they are not too many.
     pub(super) fn keep(examples: &'a Examples<F>) -> Self {
-        let size = examples.count.saturating_mul(examples.dim);
-        let mut kept = vec![0.0; if size <= KEPT { size } else { 0 }];
-        for (example, row) in kept.chunks_mut(examples.dim).enumerate() {
-            (examples.fill)(example, row);
+        let mut table = Self::fleeting(examples);
+        let tiles = table.tiles();
+        if tiles.saturating_mul(table.rows * LANES) <= KEPT {
+            let mut kept = Vec::new();
+            table.write(0..tiles, &mut kept);
+            table.kept = kept;
         }
-        Self { examples, kept }
+        table
     }
 
-    /// Calls `work` on runs of examples, on all threads; results are in the order of the runs.
-    /// Runs depend on the number of examples alone.
-    pub(super) fn parts<T: Send>(&self, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-        let count = self.examples.count;
-        let run = count.div_ceil(PARTS).max(TILE);
-        let starts = (0..count.div_ceil(run)).into_par_iter();
-        starts.map(|part| work(part * run..count.min((part + 1) * run))).collect()
+    /// The number of tiles.
+    pub(super) fn tiles(&self) -> usize {
+        self.examples.count.div_ceil(LANES)
     }
 
-    /// Writes the scores of a tile to `scores`: its rows times the weights, dim × columns, plus
-    /// the intercepts in the row after them. Returns the rows, for which there may be `room`.
-    pub(super) fn score<'b>(
-        &'b self,
-        tile: Range<usize>,
-        weights: &[f64],
-        columns: usize,
-        room: &'b mut Vec<f64>,
-        scores: &mut [f64],
-    ) -> &'b [f64] {
-        let dim = self.examples.dim;
-        let x = if self.kept.is_empty() {
-            room.resize(tile.len() * dim, 0.0);
-            for (example, row) in tile.zip(room.chunks_mut(dim)) {
-                (self.examples.fill)(example, row);
+    /// Calls `work` on runs of tiles and adds up what comes out, on all threads. Runs and the
+    /// order of sums depend on the number of examples alone.
+    pub(super) fn parts<T: Send>(
+        &self,
+        zero: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, Run<'_>) + Sync,
+    ) -> Vec<T> {
+        let tiles = self.tiles();
+        let part = tiles.div_ceil(PARTS).next_multiple_of(TILES);
+        let parts = (0..tiles.div_ceil(part.max(1))).into_par_iter();
+        let parts = parts.map(|at| {
+            let (mut sum, mut room) = (zero(), Vec::new());
+            let end = tiles.min((at + 1) * part);
+            for start in (at * part..end).step_by(TILES) {
+                work(&mut sum, self.run(start..end.min(start + TILES), &mut room));
             }
+            sum
+        });
+        parts.collect()
+    }
+
+    /// Some tiles, for which there may be `room`.
+    pub(super) fn run<'b>(&'b self, tiles: Range<usize>, room: &'b mut Vec<Lanes>) -> Run<'b> {
+        let examples = tiles.start * LANES..self.examples.count.min(tiles.end * LANES);
+        let tiles = if self.kept.is_empty() {
+            self.write(tiles, room);
             &room[..]
         } else {
-            &self.kept[tile.start * dim..tile.end * dim]
+            &self.kept[tiles.start * self.rows..tiles.end * self.rows]
         };
-        let (matrix, intercepts) = weights.split_at(dim * columns);
-        multiply(x, matrix, scores, dim, columns);
-        for scores in scores.chunks_mut(columns) {
-            for (score, intercept) in scores.iter_mut().zip(intercepts) {
-                *score += intercept;
+        Run { tiles, examples }
+    }
+
+    fn write(&self, tiles: Range<usize>, room: &mut Vec<Lanes>) {
+        let dim = self.examples.dim;
+        room.clear();
+        room.resize(tiles.len() * self.rows, [0.0; LANES]);
+        let mut numbers = vec![0.0; dim];
+        for (tile, rows) in tiles.zip(room.chunks_exact_mut(self.rows)) {
+            let start = tile * LANES;
+            for lane in 0..LANES.min(self.examples.count - start) {
+                (self.examples.fill)(start + lane, &mut numbers);
+                for (row, number) in rows.iter_mut().zip(&numbers) {
+                    row[lane] = *number;
+                }
+                rows[dim][lane] = 1.0;
             }
         }
-        x
     }
-}
-
-/// A run of examples in tiles.
-pub(super) fn tiles(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let end = rows.end;
-    rows.step_by(TILE).map(move |start| start..end.min(start + TILE))
 }

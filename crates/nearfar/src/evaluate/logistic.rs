@@ -13,15 +13,24 @@
 //!
 //!   S = X W + b,   ∂E/∂W = (Xᵀ R + W / C) / n,   ∂E/∂b = (1ᵀ R) / n.
 //!
-//! Tiles of rows that fit the cache go through all of it at once. The labels of a node are
-//! independent problems; they are minimised side by side, a column of W and R for each.
+//! The search starts where W = 0 and b are the logarithms of the odds. There a label of which the
+//! share q is true has the curvature (q (1 − q) XᵀX + I / C) / n, so its first step is Newton's,
+//! and the curvature of later steps does not differ much: about ten passes over the examples
+//! instead of twenty-five. Where classes are told apart well, as softmaxes do, the curvature
+//! changes so much on the way that L-BFGS is as fast without.
 //!
-//! Rows are cut into parts by their number alone, and sums are taken in the order of the parts:
-//! the result is the same on any number of threads.
+//! The labels of a node are independent problems; they are minimised side by side, a column of W
+//! and R for each. Examples are cut into parts by their number alone, and sums are taken in the
+//! order of the parts: the result is the same on any number of threads. Products are of 32 bits,
+//! as those of scikit-learn on vectors of 32 bits; sums over parts and the search are of 64.
 
-use super::examples::{Examples, TILE, Table, tiles};
+use rayon::prelude::*;
+
+use super::cholesky::Cholesky;
+use super::examples::{Examples, Table};
+use super::loss::{LabelLoss, SoftmaxLoss};
 use super::minimise::Minimiser;
-use crate::products::add_transposed;
+use super::pass::{gram, pass, scores};
 
 /// A trained classifier: a score for each column from the numbers of an example.
 pub(super) struct Logistic {
@@ -30,39 +39,35 @@ pub(super) struct Logistic {
     weights: Vec<f64>,
 }
 
-/// The search ends where no part of the gradient of E is above this, half of what scikit-learn
-/// takes for the end. Only rare labels are not quite settled there.
-const TOLERANCE: f64 = 5e-5;
+/// The search ends where no part of the gradient of E is above this, a tenth of what scikit-learn
+/// takes for the end.
+const TOLERANCE: f64 = 1e-5;
 
 impl Logistic {
     /// Learns the one class of every example, of 0 to classes − 1, by the softmax.
-    pub(super) fn softmax<F: Fn(usize, &mut [f64]) + Sync>(
+    pub(super) fn softmax<F: Fn(usize, &mut [f32]) + Sync>(
         examples: &Examples<F>,
         class: &[u32],
         classes: usize,
         c: f64,
     ) -> Self {
         let table = Table::keep(examples);
-        let mut search = Minimiser::new(vec![0.0; (examples.dim + 1) * classes], TOLERANCE);
-        let residuals = |example: usize, scores: &mut [f64], loss: &mut [f64]| {
-            let truth = class[example] as usize;
-            let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let of_truth = scores[truth] - largest;
-            let mut sum = 0.0;
-            for score in scores.iter_mut() {
-                *score = (*score - largest).exp();
-                sum += *score;
-            }
-            for score in scores.iter_mut() {
-                *score /= sum;
-            }
-            scores[truth] -= 1.0;
-            loss[0] += sum.ln() - of_truth;
-        };
+        let mut counts = vec![0_usize; classes];
+        for &class in class {
+            counts[class as usize] += 1;
+        }
+        let mut start = vec![0.0; (examples.dim + 1) * classes];
+        for (intercept, &count) in start[examples.dim * classes..].iter_mut().zip(&counts) {
+            // Only ratios count; a class without examples is as good as one with half of one.
+            *intercept = (count as f64).max(0.5).ln();
+        }
+        let mut search = Minimiser::new(start, TOLERANCE, None);
+        let loss = SoftmaxLoss { class, classes };
+        let pull = Pull { c, count: examples.count };
         loop {
-            let mut pass = Pass::new(&table, search.point(), classes, residuals);
-            let values = pass.regularise(search.point(), classes, c, examples.count);
-            if search.tell(values.iter().sum(), &pass.gradient) {
+            let (losses, mut gradient) = pass(&table, search.point(), classes, &loss);
+            let values = pull.add(search.point(), classes, &losses, &mut gradient);
+            if search.tell(values.iter().sum(), &gradient) {
                 return Self { columns: classes, weights: search.point().to_vec() };
             }
         }
@@ -70,7 +75,7 @@ impl Logistic {
 
     /// Learns for every label which examples have it, each by itself. `labels` are those of each
     /// example. A label that all examples have or none has the score ∞ or −∞ throughout.
-    pub(super) fn labels<F: Fn(usize, &mut [f64]) + Sync, L: AsRef<[u32]> + Sync>(
+    pub(super) fn labels<F: Fn(usize, &mut [f32]) + Sync, L: AsRef<[u32]> + Sync>(
         examples: &Examples<F>,
         labels: &[L],
         columns: usize,
@@ -85,11 +90,24 @@ impl Logistic {
         for (constant, &having) in weights[examples.dim * columns..].iter_mut().zip(&having) {
             *constant = if having == 0 { f64::NEG_INFINITY } else { f64::INFINITY };
         }
-        let mut searches: Vec<(usize, Minimiser)> = (0..columns)
-            .filter(|&label| having[label] > 0 && having[label] < examples.count)
-            .map(|label| (label, Minimiser::new(vec![0.0; height], TOLERANCE)))
-            .collect();
         let table = Table::keep(examples);
+        let gram = gram(&table, height);
+        let pull = Pull { c, count: examples.count };
+        let mut searches: Vec<(usize, Minimiser)> = (0..columns)
+            .into_par_iter()
+            .filter(|&label| having[label] > 0 && having[label] < examples.count)
+            .map(|label| {
+                let share = having[label] as f64 / examples.count as f64;
+                let mut start = vec![0.0; height];
+                start[examples.dim] = (share / (1.0 - share)).ln();
+                let curvature = Cholesky::new(height, |row, column| {
+                    let free = row != column || row == examples.dim;
+                    share * (1.0 - share) * gram[row * height + column]
+                        + if free { 0.0 } else { pull.strength() }
+                });
+                (label, Minimiser::new(start, TOLERANCE, curvature))
+            })
+            .collect();
         while !searches.is_empty() {
             let width = searches.len();
             let mut trial = vec![0.0; height * width];
@@ -98,35 +116,23 @@ impl Logistic {
                 place[*label] = Some(column);
                 put_column(&mut trial, width, column, search.point());
             }
-            let residuals = |example: usize, scores: &mut [f64], losses: &mut [f64]| {
-                for &label in labels[example].as_ref() {
-                    if let Some(column) = place[label as usize] {
-                        losses[column] -= scores[column];
-                    }
-                }
-                for (score, loss) in scores.iter_mut().zip(losses.iter_mut()) {
-                    // log(1 + exp s) and its derivative, without overflow.
-                    let small = (-score.abs()).exp();
-                    *loss += score.max(0.0) + small.ln_1p();
-                    *score = if *score >= 0.0 { 1.0 } else { small } / (1.0 + small);
-                }
-                for &label in labels[example].as_ref() {
-                    if let Some(column) = place[label as usize] {
-                        scores[column] -= 1.0;
-                    }
-                }
-            };
-            let mut pass = Pass::new(&table, &trial, width, residuals);
-            let values = pass.regularise(&trial, width, c, examples.count);
-            let mut column = 0;
-            searches.retain_mut(|(label, search)| {
-                let gradient: Vec<f64> =
-                    pass.gradient[column..].iter().step_by(width).copied().collect();
-                let done = search.tell(values[column], &gradient);
+            let loss = LabelLoss { labels, place: &place, width };
+            let (losses, mut gradient) = pass(&table, &trial, width, &loss);
+            let values = pull.add(&trial, width, &losses, &mut gradient);
+            let done: Vec<bool> = searches
+                .par_iter_mut()
+                .enumerate()
+                .map(|(column, (_, search))| {
+                    let own: Vec<f64> = gradient[column..].iter().step_by(width).copied().collect();
+                    search.tell(values[column], &own)
+                })
+                .collect();
+            let mut done = done.into_iter();
+            searches.retain(|(label, search)| {
+                let done = done.next().unwrap_or(false);
                 if done {
                     put_column(&mut weights, columns, *label, search.point());
                 }
-                column += 1;
                 !done
             });
         }
@@ -134,76 +140,43 @@ impl Logistic {
     }
 
     /// The scores of examples, one row each.
-    pub(super) fn scores<F: Fn(usize, &mut [f64]) + Sync>(
+    pub(super) fn scores<F: Fn(usize, &mut [f32]) + Sync>(
         &self,
         examples: &Examples<F>,
     ) -> Vec<f64> {
-        let table = Table::fleeting(examples);
-        let parts: Vec<Vec<f64>> = table.parts(|rows| {
-            let mut scores = vec![0.0; rows.len() * self.columns];
-            let mut room = Vec::new();
-            for (tile, scores) in tiles(rows).zip(scores.chunks_mut(TILE * self.columns)) {
-                table.score(tile, &self.weights, self.columns, &mut room, scores);
-            }
-            scores
-        });
-        parts.concat()
+        scores(&Table::fleeting(examples), &self.weights, self.columns)
     }
 }
 
-/// The losses and their gradient, summed over all examples.
-struct Pass {
-    losses: Vec<f64>,
-    gradient: Vec<f64>,
+/// The pull to zero, and the number of examples over which means are taken.
+struct Pull {
+    c: f64,
+    count: usize,
 }
 
-impl Pass {
-    /// `residuals(example, scores, losses)` turns scores into residuals and adds to the losses.
-    fn new<F: Fn(usize, &mut [f64]) + Sync>(
-        table: &Table<F>,
+impl Pull {
+    fn strength(&self) -> f64 {
+        1.0 / (self.c * self.count as f64)
+    }
+
+    /// Makes means of sums and adds the pull; returns the value of every column.
+    fn add(
+        &self,
         weights: &[f64],
         columns: usize,
-        residuals: impl Fn(usize, &mut [f64], &mut [f64]) + Sync,
-    ) -> Self {
-        let zero = || Self { losses: vec![0.0; columns], gradient: vec![0.0; weights.len()] };
-        let parts = table.parts(|rows| {
-            let mut sums = zero();
-            let (mut room, mut scores) = (Vec::new(), Vec::new());
-            let inner = weights.len() / columns - 1;
-            for tile in tiles(rows) {
-                scores.resize(tile.len() * columns, 0.0);
-                let x = table.score(tile.clone(), weights, columns, &mut room, &mut scores);
-                let (matrix, intercepts) = sums.gradient.split_at_mut(inner * columns);
-                for (example, scores) in tile.zip(scores.chunks_mut(columns)) {
-                    residuals(example, scores, &mut sums.losses);
-                    for (sum, residual) in intercepts.iter_mut().zip(&*scores) {
-                        *sum += residual;
-                    }
-                }
-                add_transposed(x, &scores, matrix, inner, columns);
-            }
-            sums
-        });
-        parts.into_iter().fold(zero(), |mut all, part| {
-            let sums = all.losses.iter_mut().chain(&mut all.gradient);
-            for (sum, part) in sums.zip(part.losses.iter().chain(&part.gradient)) {
-                *sum += part;
-            }
-            all
-        })
-    }
-
-    /// Takes means and adds the pull to zero; returns the value of every column.
-    fn regularise(&mut self, weights: &[f64], columns: usize, c: f64, count: usize) -> Vec<f64> {
-        let share = 1.0 / count as f64;
-        let pull = share / c;
-        let mut values: Vec<f64> = self.losses.iter().map(|loss| loss * share).collect();
-        for part in &mut self.gradient {
+        losses: &[f64],
+        gradient: &mut [f64],
+    ) -> Vec<f64> {
+        let share = 1.0 / self.count as f64;
+        let pull = self.strength();
+        let mut values: Vec<f64> = losses.iter().map(|loss| loss * share).collect();
+        for part in &mut *gradient {
             *part *= share;
         }
-        let rows = weights.chunks(columns).zip(self.gradient.chunks_mut(columns));
         // The last row are the intercepts.
-        for (weights, gradient) in rows.take(weights.len() / columns - 1) {
+        let inner = weights.len() - columns;
+        let rows = weights[..inner].chunks(columns).zip(gradient.chunks_mut(columns));
+        for (weights, gradient) in rows {
             for ((weight, gradient), value) in weights.iter().zip(gradient).zip(&mut values) {
                 *gradient += pull * weight;
                 *value += 0.5 * pull * weight * weight;
@@ -228,14 +201,14 @@ mod tests {
     const COUNT: usize = 700;
 
     /// Numbers that grow with the class, more or less.
-    fn numbers(example: usize, out: &mut [f64]) {
+    fn numbers(example: usize, out: &mut [f32]) {
         let mut rng = Rng::new(5, Purpose::Repeat, 0, example as u64);
         for (at, out) in out.iter_mut().enumerate() {
-            *out = rng.unit() * 2.0 - 1.0 + f64::from(u8::from(example % 3 == at)) * 0.5;
+            *out = (rng.unit() * 2.0 - 1.0) as f32 + f32::from(u8::from(example % 3 == at)) * 0.5;
         }
     }
 
-    const EXAMPLES: Examples<fn(usize, &mut [f64])> =
+    const EXAMPLES: Examples<fn(usize, &mut [f32])> =
         Examples { count: COUNT, dim: DIM, fill: numbers };
 
     fn labels(example: usize) -> Vec<u32> {
@@ -246,7 +219,8 @@ mod tests {
     fn scores(weights: &[f64], columns: usize, example: usize) -> Vec<f64> {
         let mut x = [1.0; DIM + 1];
         numbers(example, &mut x[..DIM]);
-        let score = |column| (0..=DIM).map(|at| x[at] * weights[at * columns + column]).sum();
+        let score =
+            |column| (0..=DIM).map(|at| f64::from(x[at]) * weights[at * columns + column]).sum();
         (0..columns).map(score).collect()
     }
 
@@ -296,7 +270,7 @@ mod tests {
         let found = model.scores(&EXAMPLES);
         for example in [0, 1, 255, 256, COUNT - 1] {
             let naive = scores(&model.weights, 3, example);
-            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
             assert!(found[example * 3..].iter().zip(&naive).all(near), "example {example}");
         }
     }

@@ -4,14 +4,17 @@
 //!
 //! Newton's direction is −H⁻¹g. L-BFGS (Nocedal 1980) keeps the last few steps s and changes of
 //! the gradient y, and applies the inverse Hessian that they imply (H⁻¹y = s for each of them)
-//! by two loops over the pairs. On the ray from the last point a length t is searched that
+//! by two loops over the pairs. What it starts from between the loops is a multiple of one, or, if
+//! the curvature is roughly known, the inverse of that ([`Cholesky`]). On the ray from the last point a length t is searched that
 //! falls enough and has left the steep part behind (the conditions of Wolfe):
 //!
 //!   f(t) ≤ f(0) + c₁ t f′(0)   and   f′(t) ≥ c₂ f′(0).
 //!
 //! Where the first fails, t is too long; where only the second fails, too short. Either way the
 //! next t is where the line through the two known slopes meets zero, kept well inside of what
-//! is still possible.
+//! is still possible. Values have the precision of [`ROUNDING`]; where they differ by no more, the
+//! slopes alone decide: on a parabola the first condition is f′(t) ≤ (2c₁ − 1) f′(0) (Hager and
+//! Zhang 2005).
 //!
 //! The function is not called from here: the caller looks at [`point`](Minimiser::point) and
 //! answers by [`tell`](Minimiser::tell). So many functions that share their data can be
@@ -19,9 +22,12 @@
 
 use std::collections::VecDeque;
 
+use super::cholesky::Cholesky;
+
 /// A search for a minimum.
 pub(super) struct Minimiser {
     tolerance: f64,
+    curvature: Option<Cholesky>,
     trial: Vec<f64>,
     accepted: Option<Accepted>,
     pairs: VecDeque<Pair>,
@@ -57,17 +63,20 @@ struct Ray {
     tries: usize,
 }
 
-const MEMORY: usize = 10;
+const MEMORY: usize = 20;
 const ENOUGH: f64 = 1e-4;
+const ROUNDING: f64 = 1e-6;
 const STEEP: f64 = 0.9;
 const TRIES: usize = 30;
 const STEPS: usize = 5000;
 
 impl Minimiser {
-    /// Starts at a point. Ends where no part of the gradient exceeds the tolerance.
-    pub(super) fn new(start: Vec<f64>, tolerance: f64) -> Self {
+    /// Starts at a point. Ends where no part of the gradient exceeds the tolerance. Goes straighter
+    /// if the curvature near the start is known.
+    pub(super) fn new(start: Vec<f64>, tolerance: f64, curvature: Option<Cholesky>) -> Self {
         Self {
             tolerance,
+            curvature,
             trial: start,
             accepted: None,
             pairs: VecDeque::new(),
@@ -90,9 +99,9 @@ impl Minimiser {
         };
         let ray = &mut self.ray;
         let slope = dot(gradient, &ray.direction);
-        // Near the minimum values differ by less than they are rounded.
-        let rounding = 1e-13 * last.value.abs();
-        let falls = value <= last.value + ENOUGH * ray.length * ray.slope + rounding;
+        let falls = value <= last.value + ENOUGH * ray.length * ray.slope
+            || (value <= last.value + ROUNDING * last.value.abs()
+                && slope <= (2.0 * ENOUGH - 1.0) * ray.slope);
         if falls && slope >= STEEP * ray.slope {
             let step: Vec<f64> = self.trial.iter().zip(&last.point).map(|(a, b)| a - b).collect();
             let change: Vec<f64> =
@@ -137,7 +146,9 @@ impl Minimiser {
             add(&mut direction, -share, &pair.change);
             shares.push(share);
         }
-        if let Some(newest) = self.pairs.front() {
+        if let Some(curvature) = &self.curvature {
+            curvature.solve(&mut direction);
+        } else if let Some(newest) = self.pairs.front() {
             let scale = newest.product / dot(&newest.change, &newest.change);
             for part in &mut direction {
                 *part *= scale;
@@ -149,7 +160,8 @@ impl Minimiser {
         }
         let slope = dot(&direction, &last.gradient);
         // The first step has nothing to tell its length from.
-        let length = if self.pairs.is_empty() { 1.0 / (-slope).sqrt().max(1.0) } else { 1.0 };
+        let blind = self.pairs.is_empty() && self.curvature.is_none();
+        let length = if blind { 1.0 / (-slope).sqrt().max(1.0) } else { 1.0 };
         self.ray = Ray { direction, slope, length, short: (0.0, slope), long: None, tries: 0 };
         self.place();
         false
@@ -202,7 +214,7 @@ fn meets_zero((a, slope_a): (f64, f64), (b, slope_b): (f64, f64)) -> f64 {
     a - slope_a * (b - a) / (slope_b - slope_a)
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     let mut sums = [0.0; LANES];
@@ -215,7 +227,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-fn add(to: &mut [f64], share: f64, what: &[f64]) {
+pub(super) fn add(to: &mut [f64], share: f64, what: &[f64]) {
     for (to, what) in to.iter_mut().zip(what) {
         *to += share * what;
     }
@@ -226,7 +238,7 @@ mod tests {
     use super::*;
 
     fn minimise(start: &[f64], mut f: impl FnMut(&[f64]) -> (f64, Vec<f64>)) -> (Vec<f64>, usize) {
-        let mut search = Minimiser::new(start.to_vec(), 1e-9);
+        let mut search = Minimiser::new(start.to_vec(), 1e-9, None);
         for calls in 1..1000 {
             let (value, gradient) = f(search.point());
             if search.tell(value, &gradient) {

@@ -1,12 +1,17 @@
 //! Stage 8, is it good: scores of vectors, anyone's vectors.
 
+mod cholesky;
 mod classify;
 pub mod decisions;
+mod every;
 mod examples;
 mod links;
 mod logistic;
+mod loss;
 pub mod measure;
 mod minimise;
+mod pass;
+mod products;
 pub mod ranking;
 mod summary;
 
@@ -14,5 +19,6 @@ pub use classify::{
     ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, Protocol, classify,
     read_labels, read_splits, splits_in,
 };
+pub use every::{Best, Every};
 pub use links::{HeldOut, LinkScores, LinksConfig, Operator, Operators, Ranking, hold_out, links};
 pub use summary::Summary;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use super::read::{self, TextLines};
 use super::{Dropped, Graph, Names, Node, Words};
@@ -65,7 +66,7 @@ impl Dataset {
             dataset.labels = Some(Labels::read(&path, &dataset.graph)?);
         }
         if let Some(path) = find(folder, "splits.tsv") {
-            dataset.splits = Some(read_splits(&path, Known::in_graph(&dataset.graph))?);
+            dataset.splits = Some(Split::read(&path, &dataset.graph)?);
         }
         Ok(dataset)
     }
@@ -146,6 +147,21 @@ impl Labels {
         Self::read_known(path, Known::in_graph(graph))
     }
 
+    /// Takes the labels of each row, in any order.
+    ///
+    /// ```
+    /// use nearfar::graph::Labels;
+    /// let labels = Labels::new(&[vec!["10"], vec![], vec!["9", "10"]]);
+    /// assert_eq!(labels.names, ["9", "10"]);
+    /// assert_eq!(labels.of, [vec![1], vec![], vec![0, 1]]);
+    /// ```
+    pub fn new<T: AsRef<str>>(rows: &[Vec<T>]) -> Self {
+        let mut words = Words::default();
+        let mut texts = |row: &Vec<T>| row.iter().map(|text| words.insert(text.as_ref())).collect();
+        let of = rows.iter().map(&mut texts).collect();
+        Self::sorted(&words, of)
+    }
+
     pub(crate) fn read_known(path: &Path, known: Known) -> Result<Self> {
         let mut words = Words::default();
         let mut of = vec![Vec::new(); known.names.len()];
@@ -154,6 +170,10 @@ impl Labels {
             of[row as usize].extend(labels.map(|label| words.insert(label)));
             Ok(())
         })?;
+        Ok(Self::sorted(&words, of))
+    }
+
+    fn sorted(words: &Words, mut of: Vec<Vec<u32>>) -> Self {
         let mut order: Vec<u32> = (0..words.len() as u32).collect();
         let numbers: Option<Vec<i64>> = order.iter().map(|&l| words.get(l).parse().ok()).collect();
         match numbers {
@@ -171,7 +191,7 @@ impl Labels {
             labels.sort_unstable();
             labels.dedup();
         }
-        Ok(Self { names: order.iter().map(|&l| words.get(l).to_owned()).collect(), of })
+        Self { names: order.iter().map(|&l| words.get(l).to_owned()).collect(), of }
     }
 
     /// The number of classes: of different labels that some node has.
@@ -185,6 +205,11 @@ impl Labels {
 }
 
 impl Split {
+    /// Reads `node<TAB>train|val|test`.
+    pub fn read(path: &Path, graph: &Graph) -> Result<Splits> {
+        read_splits(path, Known::in_graph(graph))
+    }
+
     /// As it is written in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -192,6 +217,15 @@ impl Split {
             Self::Val => "val",
             Self::Test => "test",
         }
+    }
+}
+
+impl FromStr for Split {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = [Self::Train, Self::Val, Self::Test].into_iter().find(|it| it.name() == text);
+        found.ok_or_else(|| format!("'{text}' where train, val or test should be"))
     }
 }
 
@@ -212,12 +246,7 @@ impl<'a> Known<'a> {
 pub(crate) fn read_splits(path: &Path, known: Known) -> Result<Splits> {
     let mut splits = vec![None; known.names.len()];
     for_each_node_line(path, known, |row, rest| {
-        splits[row as usize] = Some(match rest {
-            "train" => Split::Train,
-            "val" => Split::Val,
-            "test" => Split::Test,
-            other => return Err(format!("'{other}' where train, val or test should be")),
-        });
+        splits[row as usize] = Some(rest.parse()?);
         Ok(())
     })?;
     Ok(splits)

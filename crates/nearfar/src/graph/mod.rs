@@ -6,6 +6,7 @@ mod components;
 pub(crate) mod dataset;
 mod names;
 pub mod read;
+mod rows;
 mod stats;
 mod synth;
 
@@ -15,6 +16,7 @@ pub use dataset::{Dataset, Labels, Split, Splits};
 pub(crate) use names::integer;
 pub use names::{Names, Words};
 pub use read::{ReadOptions, read};
+pub use rows::Rows;
 pub use stats::GraphStats;
 pub use synth::{Join, Preset, SynthConfig, synth};
 

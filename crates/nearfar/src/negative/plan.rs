@@ -22,6 +22,9 @@ use crate::graph::{Components, Graph};
 pub struct Budget {
     /// Bytes of memory.
     pub memory: u64,
+    /// Bytes of it that are taken otherwise, but only once the sampler is built: the room that
+    /// building needs for a while is free again by then.
+    pub beside: u64,
     /// Seconds of one core to spend on distances.
     pub seconds: f64,
     /// How many times [`NegativeSampler::fill`] will be called, if that is known.
@@ -30,7 +33,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { memory: 8_000_000_000, seconds: 600.0, fills: None }
+        Self { memory: 8_000_000_000, beside: 0, seconds: 600.0, fills: None }
     }
 }
 
@@ -49,6 +52,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     }
 }
 
+impl Budget {
+    /// Whether there is room for `bytes` while the sampler is built, and for `kept` afterwards.
+    fn has_room(&self, bytes: u64, kept: u64) -> bool {
+        bytes <= self.memory && kept + self.beside <= self.memory
+    }
+}
+
 /// A law with all choices made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NegativePlan {
@@ -58,8 +68,10 @@ pub struct NegativePlan {
     pub strategy: Option<Strategy>,
     /// How many nodes of highest degree are landmarks, for laws that need them.
     pub landmarks: Option<usize>,
-    /// The memory it will take, the graph aside.
+    /// The memory it will take while it is built, the graph aside.
     pub bytes: u64,
+    /// The memory it will take from then on.
+    pub kept: u64,
     /// Why these choices, for people.
     pub reason: String,
     config: NegativeConfig,
@@ -104,17 +116,19 @@ impl NegativePlan {
                     strategy: None,
                     landmarks: None,
                     bytes,
+                    kept: bytes,
                     reason,
                     config,
                 })
             }
         }?;
-        if plan.bytes > budget.memory {
+        if !budget.has_room(plan.bytes, plan.kept) {
+            let beside = if plan.bytes <= budget.memory { budget.beside } else { 0 };
             return Err(Error::Budget(format!(
                 "negatives by {} take {}, more than the {} that are allowed; {}",
                 plan.negatives.name(),
-                megabytes(plan.bytes),
-                megabytes(budget.memory),
+                megabytes(if beside > 0 { plan.kept } else { plan.bytes }),
+                megabytes(budget.memory.saturating_sub(beside)),
                 match (plan.strategy, plan.landmarks) {
                     (Some(Strategy::Table), _) => {
                         "use --strategy levels or --negatives landmark-approx, or allow more"
@@ -135,14 +149,16 @@ impl NegativePlan {
         negatives: Negatives,
     ) -> Result<Self, String> {
         let (n, arcs) = (graph.nodes() as f64, graph.arcs() as f64);
-        let table_bytes = table::bytes(graph.nodes(), 1) + 2 * Sweep::bytes(graph.nodes());
+        let table_kept = table::bytes(graph.nodes(), 1);
+        let table_bytes = table_kept + 2 * Sweep::bytes(graph.nodes());
         // Nanoseconds of one core, measured on graphs that fit its cache and on some that do not:
         // 0.3 to 1 for each node and edge by 512 sources at once, 2 for each cell, and 5 for each
         // edge of a single search.
         let table_seconds = n * ((n + arcs) * if n > 50_000.0 { 1e-9 } else { 0.3e-9 } + n * 2e-9);
         let search = (n + arcs) * 5e-9;
         let levels_seconds = budget.fills.map(|fills| fills as f64 * search);
-        let table_fits = table_bytes <= budget.memory && table_seconds <= budget.seconds;
+        let table_fits =
+            budget.has_room(table_bytes, table_kept) && table_seconds <= budget.seconds;
         let levels_fit = levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
         let table_cost = format!(
             "a table of all distances takes {} and about {}",
@@ -171,12 +187,12 @@ impl NegativePlan {
             (Strategy::Auto, _) => format!("{table_cost}; {levels_cost}"),
             _ => "it was asked for".to_owned(),
         };
-        let bytes = match strategy {
-            Strategy::Levels => Levels::bytes(graph.nodes()),
-            _ => table_bytes,
+        let (bytes, kept) = match strategy {
+            Strategy::Levels => (Levels::bytes(graph.nodes()), Levels::bytes(graph.nodes())),
+            _ => (table_bytes, table_kept),
         };
-        let config = config.clone();
-        Ok(Self { negatives, strategy: Some(strategy), landmarks: None, bytes, reason, config })
+        let (strategy, config) = (Some(strategy), config.clone());
+        Ok(Self { negatives, strategy, landmarks: None, bytes, kept, reason, config })
     }
 
     fn by_landmarks(graph: &Graph, config: &NegativeConfig, negatives: Negatives) -> Result<Self> {
@@ -207,13 +223,19 @@ impl NegativePlan {
             }
             Some(Amount::Count(count)) => (count, asked(count)),
         };
-        let bytes = (count * count) as u64
+        let kept = (count * count) as u64
             + n as u64 * 8
             + Clusters::<u8>::bytes(n, count)
-            + if negatives == Negatives::LandmarkApprox { n as u64 * 4 } else { 0 }
-            + 2 * Sweep::bytes(n);
+            + if negatives == Negatives::LandmarkApprox { n as u64 * 4 } else { 0 };
+        let bytes = kept + 2 * Sweep::bytes(n);
         let (landmarks, config) = (Some(count), config.clone());
-        Ok(Self { negatives, strategy: None, landmarks, bytes, reason, config })
+        Ok(Self { negatives, strategy: None, landmarks, bytes, kept, reason, config })
+    }
+
+    /// The most memory that is in use at a time, if `beside` bytes are taken once the sampler is
+    /// built.
+    pub fn peak(&self, beside: u64) -> u64 {
+        self.bytes.max(self.kept + beside)
     }
 
     /// In a few words: the law, and how it is drawn.

@@ -29,7 +29,7 @@ impl Blocks {
         /// Two blocks of about this size are in use at a time.
         const BYTES: usize = 1 << 20;
         const FEWEST: usize = 8;
-        const MOST: usize = 64;
+        const MOST: usize = 24;
         let count = (n * dim * 4 / BYTES).clamp(FEWEST, MOST);
         (1 << (n / count).max(1).ilog2()).min(Pair::ROWS)
     }

@@ -42,6 +42,26 @@ pub enum Event {
         /// The effective rank of the vectors after it, if it was looked at.
         effective_rank: Option<f64>,
     },
+    /// The vectors after an epoch were scored, by `evaluate::Every`.
+    Scores {
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// On validation, if there is such a part.
+        val: Option<Scores>,
+        /// On test.
+        test: Scores,
+    },
+}
+
+/// How well a classifier learned the labels of nodes from their vectors, on one part of them.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Scores {
+    /// The mean of F1 over classes.
+    pub f1_macro: f64,
+    /// F1 of all classes together.
+    pub f1_micro: f64,
+    /// The share of right decisions.
+    pub accuracy: f64,
 }
 
 /// Someone who listens, and may stop the run.

@@ -37,9 +37,9 @@ use super::{Done, Run, State, small_vectors};
 use crate::encode::Adam;
 use crate::error::Result;
 use crate::graph::{Graph, Node};
+use crate::matrix::{add, multiply_by_transposed};
 use crate::negative::NegativeSampler;
 use crate::positive::{Edges, MeetingRow, Meetings};
-use crate::products::{add, multiply_by_transposed};
 
 /// Rows and columns of a tile.
 const TILE: (usize, usize) = (64, 512);

@@ -11,12 +11,16 @@ pub mod kernel;
 pub mod pairs;
 mod pull;
 pub mod rank;
+mod records;
+mod settings;
 pub mod stream;
 mod windows;
 
 pub use checkpoint::{Checkpoint, State};
 pub use config::{L2, Model, Protocol, TrainConfig, Trainer};
-pub use event::{Event, Sink};
+pub use event::{Event, Scores, Sink};
+pub use records::{Records, Saving};
+pub use settings::Settings;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -35,16 +39,16 @@ use exact::{Exact, Objective};
 use kernel::{Kernel, LANES};
 use stream::Stream;
 
-/// The memory that training takes beside the negatives: the graph, the tables, and the pairs of an
-/// epoch.
+/// The memory that training takes beside the graph and the negatives: the tables, and the pairs of
+/// an epoch.
 pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     let n = graph.nodes() as u64;
     match config.trainer() {
         Trainer::Stream => {}
-        Trainer::Batch => return graph.bytes() + Walk::bytes(graph) + batch::bytes(graph, config),
+        Trainer::Batch => return Walk::bytes(graph) + batch::bytes(graph, config),
         Trainer::Exact => {
             let tables = (2 + Adam::NUMBERS as u64) * n * config.dim as u64 * 4;
-            return graph.bytes() + tables + Objective::bytes(graph.nodes());
+            return tables + Objective::bytes(graph.nodes());
         }
     }
     let tables = (config.order * config.dim.next_multiple_of(LANES) * 4) as u64;
@@ -57,7 +61,7 @@ pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
     } else {
         0
     };
-    graph.bytes() + Walk::bytes(graph) + n * (tables + pairs + walks)
+    Walk::bytes(graph) + n * (tables + pairs + walks)
 }
 
 /// Where a run starts.

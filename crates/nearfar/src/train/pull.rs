@@ -8,7 +8,14 @@
 //! 128, lower for sparse graphs and higher for dense ones; they follow
 //!
 //! ```text
-//! target = (16 + 7 log₂(mean degree)) · min(dim, n) / 128
+//! target(128) = 16 + 7 log₂(mean degree)
+//! ```
+//!
+//! With fewer dimensions there is less room, but the pull that is best hardly changes, and the rank
+//! it leads to is the harmonic mean, as it were, of the room and of what the graph would fill:
+//!
+//! ```text
+//! 1 / target(dim) = 1 / target(∞) + 1 / min(dim, n)
 //! ```
 //!
 //! and scores change slowly around it. So after every epoch the pull is multiplied with
@@ -41,8 +48,9 @@ impl Pull {
     pub(super) fn new(l2: L2, graph: &Graph, dim: usize) -> Self {
         let linked = (0..graph.nodes() as u32).filter(|&node| graph.degree(node) > 0).count();
         let degree = graph.arcs() as f64 / linked.max(1) as f64;
-        let share = dim.min(graph.nodes()) as f64 / 128.0;
-        let target = (16.0 + 7.0 * degree.max(1.0).log2()) * share;
+        let at_128 = (16.0 + 7.0 * degree.max(1.0).log2()).min(100.0);
+        let room = dim.min(graph.nodes()).max(1) as f64;
+        let target = 1.0 / (1.0 / at_128 - 1.0 / 128.0 + 1.0 / room);
         match l2 {
             L2::Auto => Self { strength: 0.1, target: Some(target), last: None },
             L2::Value(strength) => Self { strength, target: None, last: None },

@@ -174,11 +174,9 @@ fn labels_of<'a>(labels: &'a Labels, rows: &'a [Node]) -> impl Iterator<Item = &
 fn examples<'a>(
     embedding: &'a Embedding,
     rows: &'a [Node],
-) -> Examples<impl Fn(usize, &mut [f64]) + Sync + 'a> {
-    let fill = |example: usize, out: &mut [f64]| {
-        for (out, &value) in out.iter_mut().zip(embedding.vector(rows[example])) {
-            *out = f64::from(value);
-        }
+) -> Examples<impl Fn(usize, &mut [f32]) + Sync + 'a> {
+    let fill = |example: usize, out: &mut [f32]| {
+        out.copy_from_slice(embedding.vector(rows[example]));
     };
     Examples { count: rows.len(), dim: embedding.dim(), fill }
 }

@@ -243,8 +243,8 @@ fn examples<'a>(
     embedding: &'a Embedding,
     operator: Operator,
     pairs: &'a [(Node, Node)],
-) -> Examples<impl Fn(usize, &mut [f64]) + Sync + 'a> {
-    let fill = move |example: usize, out: &mut [f64]| {
+) -> Examples<impl Fn(usize, &mut [f32]) + Sync + 'a> {
+    let fill = move |example: usize, out: &mut [f32]| {
         let (a, b) = pairs[example];
         operator.fill(embedding.vector(a), embedding.vector(b), out);
     };

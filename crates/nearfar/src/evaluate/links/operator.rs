@@ -19,15 +19,15 @@ impl Operator {
     pub const ALL: [Self; 4] = [Self::Hadamard, Self::Average, Self::L1, Self::L2];
 
     /// Writes the vector of a pair.
-    pub fn fill(self, a: &[f32], b: &[f32], out: &mut [f64]) {
-        let of = |operator: fn(f64, f64) -> f64, out: &mut [f64]| {
+    pub fn fill(self, a: &[f32], b: &[f32], out: &mut [f32]) {
+        let of = |operator: fn(f32, f32) -> f32, out: &mut [f32]| {
             for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
-                *out = operator(f64::from(a), f64::from(b));
+                *out = operator(a, b);
             }
         };
         match self {
             Self::Hadamard => of(|a, b| a * b, out),
-            Self::Average => of(f64::midpoint, out),
+            Self::Average => of(f32::midpoint, out),
             Self::L1 => of(|a, b| (a - b).abs(), out),
             Self::L2 => of(|a, b| (a - b) * (a - b), out),
         }

@@ -8,6 +8,8 @@
 
 use std::io::{self, ErrorKind, Read};
 
+use rayon::prelude::*;
+
 pub(crate) struct Array {
     dtype: DType,
     pub(crate) shape: Vec<usize>,
@@ -113,6 +115,17 @@ impl Array {
             Number::Uint(value) => value as f32,
             Number::Float(value) => value as f32,
         }
+    }
+
+    /// All values as floats, in the order of the file.
+    pub(crate) fn numbers(&self) -> Vec<f32> {
+        // What nearly every file of vectors holds needs no widening.
+        if let DType { kind: Kind::Float, size: 4, big_endian: false } = self.dtype {
+            let (values, _) = self.bytes.as_chunks::<4>();
+            return values.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        }
+        let count = self.bytes.len() / self.dtype.size.max(1);
+        (0..count).into_par_iter().map(|at| self.number(at)).collect()
     }
 
     fn get(&self, at: usize) -> Number {

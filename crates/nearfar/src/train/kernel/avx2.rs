@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
 };
 
-use super::{Pair, Place, Step, Vector};
+use super::{Vector, Work};
 
 #[derive(Clone, Copy)]
 struct Two(__m256, __m256);
@@ -64,9 +64,9 @@ impl Vector for Two {
 
 /// # Safety
 ///
-/// That of [`super::train`], and the processor has AVX2 and FMA.
+/// That of [`Work::on`], and the processor has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
+pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
     // SAFETY: promised by the caller.
-    unsafe { super::train::<Two>(place, pairs, step) }
+    unsafe { work.on::<Two>() }
 }

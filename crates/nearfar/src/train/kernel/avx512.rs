@@ -5,13 +5,15 @@ use std::arch::x86_64::{
     _mm512_reduce_add_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
 };
 
-use super::{Pair, Place, Step, Vector};
+use super::{Vector, Work};
 
 #[derive(Clone, Copy)]
 struct Wide(__m512);
 
 // SAFETY, for all of it: the caller promises the instruction set and valid pointers.
 impl Vector for Wide {
+    const MANY: bool = true;
+
     #[inline(always)]
     unsafe fn zero() -> Self {
         unsafe { Self(_mm512_setzero_ps()) }
@@ -55,9 +57,9 @@ impl Vector for Wide {
 
 /// # Safety
 ///
-/// That of [`super::train`], and the processor has AVX-512F.
+/// That of [`Work::on`], and the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
+pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
     // SAFETY: promised by the caller.
-    unsafe { super::train::<Wide>(place, pairs, step) }
+    unsafe { work.on::<Wide>() }
 }

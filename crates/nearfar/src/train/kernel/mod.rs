@@ -37,6 +37,7 @@ mod scalar;
 mod sigmoid;
 
 pub(super) use sigmoid::wrong_and_loss;
+pub(crate) use sigmoid::{exp, ln};
 
 /// Rows are padded with zeros to a multiple of this.
 pub const LANES: usize = 16;
@@ -167,18 +168,58 @@ impl Kernel {
         assert!(pairs.iter().fold(true, |all, pair| all & inside(pair)), "pairs are in their rows");
         let place = Place { dim, centres, others };
         // SAFETY: the pairs were just checked to lie in the rows, which we have borrowed for
-        // writing, and a kernel is only made by `available`, where the processor was asked for it.
+        // writing.
+        unsafe { self.run(Train { place, pairs, step }) }
+    }
+
+    /// Does some work with this instruction set.
+    ///
+    /// # Safety
+    ///
+    /// Whatever the work asks for, but for the instruction set.
+    pub(crate) unsafe fn run<W: Work>(self, work: W) -> W::Out {
+        // SAFETY: a kernel is only made by `available`, where the processor was asked for it; the
+        // rest is promised by the caller.
         unsafe {
             match self.0 {
-                Set::Scalar => scalar::train(place, pairs, step),
+                Set::Scalar => scalar::run(work),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => avx2::train(place, pairs, step),
+                Set::Avx2 => avx2::run(work),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => avx512::train(place, pairs, step),
+                Set::Avx512 => avx512::run(work),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => neon::train(place, pairs, step),
+                Set::Neon => neon::run(work),
             }
         }
+    }
+}
+
+/// Something that every instruction set can do, each in its own registers.
+pub(crate) trait Work {
+    type Out;
+
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the set.
+    ///
+    /// # Safety
+    ///
+    /// The processor has the instruction set of the vector.
+    unsafe fn on<V: Vector>(self) -> Self::Out;
+}
+
+/// Pairs to be trained, all of them in their rows.
+struct Train<'a> {
+    place: Place,
+    pairs: &'a [Pair],
+    step: Step,
+}
+
+impl Work for Train<'_> {
+    type Out = f64;
+
+    #[inline(always)]
+    unsafe fn on<V: Vector>(self) -> f64 {
+        // SAFETY: promised by the caller, and by whoever made this.
+        unsafe { train::<V>(self.place, self.pairs, self.step) }
     }
 }
 
@@ -211,7 +252,10 @@ impl Place {
 ///
 /// The methods may only be called where the processor has the instruction set of the implementor.
 /// Pointers must be valid for [`LANES`] numbers.
-trait Vector: Copy {
+pub(crate) trait Vector: Copy {
+    /// Whether thirty of them fit the registers of the processor.
+    const MANY: bool = false;
+
     unsafe fn zero() -> Self;
     unsafe fn splat(value: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;

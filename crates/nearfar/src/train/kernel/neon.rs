@@ -4,7 +4,7 @@ use std::arch::aarch64::{
     float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmulq_f32, vst1q_f32,
 };
 
-use super::{Pair, Place, Step, Vector};
+use super::{Vector, Work};
 
 #[derive(Clone, Copy)]
 struct Four([float32x4_t; 4]);
@@ -59,8 +59,8 @@ impl Vector for Four {
 
 /// # Safety
 ///
-/// That of [`super::train`].
-pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
+/// That of [`Work::on`].
+pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
     // SAFETY: promised by the caller; every 64-bit ARM has NEON.
-    unsafe { super::train::<Four>(place, pairs, step) }
+    unsafe { work.on::<Four>() }
 }

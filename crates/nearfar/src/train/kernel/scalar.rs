@@ -1,6 +1,6 @@
 //! Plain Rust, the reference for the others.
 
-use super::{LANES, Pair, Place, Step, Vector};
+use super::{LANES, Vector, Work};
 
 #[derive(Clone, Copy)]
 struct Plain([f32; LANES]);
@@ -43,8 +43,8 @@ impl Vector for Plain {
 
 /// # Safety
 ///
-/// That of [`super::train`].
-pub(super) unsafe fn train(place: Place, pairs: &[Pair], step: Step) -> f64 {
+/// That of [`Work::on`].
+pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
     // SAFETY: promised by the caller; plain Rust runs everywhere.
-    unsafe { super::train::<Plain>(place, pairs, step) }
+    unsafe { work.on::<Plain>() }
 }

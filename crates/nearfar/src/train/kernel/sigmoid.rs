@@ -15,11 +15,11 @@ pub(in crate::train) fn wrong_and_loss(x: f32) -> (f32, f32) {
     (e / (1.0 + e), ln(1.0 + e))
 }
 
-/// e^x for |x| ≤ 30.
+/// e^x for |x| ≤ 87.
 ///
 /// e^x = 2^k e^r with k = round(x / ln 2), so |r| ≤ ln 2 / 2, where seven terms of the series do.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     /// Adding this to a small number leaves its nearest integer in the last bits.
     const ROUND: f32 = 12_582_912.0;
     /// ln 2 in two parts; the product of k and the first is exact.
@@ -40,7 +40,7 @@ fn exp(x: f32) -> f32 {
 ///
 /// y = 2^k m with m in [√½, √2), and ln m = 2 artanh s with s = (m − 1) / (m + 1), |s| < 0.172.
 #[inline(always)]
-fn ln(y: f32) -> f32 {
+pub(crate) fn ln(y: f32) -> f32 {
     const HALF_ROOT: u32 = 0x3f35_04f3;
     let above = y.to_bits().wrapping_sub(HALF_ROOT);
     let k = (above >> 23).cast_signed() as f32;

@@ -145,5 +145,5 @@ fn far_pairs_shrink_the_centre() {
     let step = Step { near: 0.0, far: 0.0, shrink: 0.5 };
     let rows = Rows { dim: 16, centres: &mut centres, others: Some(&mut others) };
     Kernel::detect().train(rows, &pairs(&[(0, 0, true), (0, 0, false), (0, 0, false)]), step);
-    assert_eq!(centres, [0.25; 16]);
+    assert!(centres.iter().all(|value| (value - 0.25).abs() < 1e-7), "{centres:?}");
 }
