@@ -93,10 +93,9 @@ impl Network {
         ];
         for (range, side) in limits {
             let limit = (6.0 / (side + hidden) as f64).sqrt();
-            let weights = &mut parameters[range];
-            weights
-                .iter_mut()
-                .for_each(|weight| *weight = ((rng.unit() * 2.0 - 1.0) * limit) as f32);
+            for weight in &mut parameters[range] {
+                *weight = ((rng.unit() * 2.0 - 1.0) * limit) as f32;
+            }
         }
         Self {
             kind,
@@ -189,7 +188,7 @@ impl Encoder for Network {
         if self.kind == Kind::Variational {
             let share = (self.nodes as f32).powi(2).recip();
             let of_variance = |(dz, (v, noise)): (&f32, (&f32, &f32))| {
-                (dz * noise * (v / 2.0).exp() + share * (v.exp() - 1.0)) / 2.0
+                f32::midpoint(dz * noise * (v / 2.0).exp(), share * (v.exp() - 1.0))
             };
             let law = self.outputs[1].iter().zip(&self.noise);
             let variance: Vec<f32> = gradient.iter().zip(law).map(of_variance).collect();
@@ -274,7 +273,9 @@ fn sum_of_products(x: &[f32], y: &[f32], out: &mut [f32], inner: usize, columns:
         })
         .collect();
     out.fill(0.0);
-    sums.iter().for_each(|sum| out.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum));
+    for sum in &sums {
+        out.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum);
+    }
 }
 
 #[cfg(test)]

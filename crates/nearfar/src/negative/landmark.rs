@@ -45,7 +45,9 @@ impl<T: Cell> NegativeSampler for Landmark<T> {
         for q in 0..self.0.landmarks.len() as u32 {
             let members = self.0.members(q);
             let weight = self.0.weight(own, q) / members.len() as f64;
-            members.iter().for_each(|&k| out[k as usize] = weight);
+            for &k in members {
+                out[k as usize] = weight;
+            }
         }
     }
 }

@@ -54,7 +54,9 @@ pub trait NegativeSampler: Send + Sync {
         self.weights(centre, out);
         let total: f64 = out.iter().sum();
         if total > 0.0 {
-            out.iter_mut().for_each(|weight| *weight /= total);
+            for weight in out {
+                *weight /= total;
+            }
         }
     }
 

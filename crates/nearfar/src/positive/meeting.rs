@@ -82,8 +82,8 @@ impl<'g> Meetings<'g> {
             now = next;
             sum.iter_mut().zip(&now).for_each(|(sum, now)| *sum += now);
         }
-        sum.iter_mut().for_each(|sum| *sum /= places.max(1) as f64);
-        sum
+        let share = 1.0 / places.max(1) as f64;
+        sum.into_iter().map(|sum| sum * share).collect()
     }
 
     /// Computes the row of a node into the caller's room.

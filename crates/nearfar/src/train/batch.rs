@@ -135,7 +135,9 @@ fn start(nodes: usize, config: &TrainConfig) -> Vec<f32> {
     }
     vectors.par_chunks_exact_mut(config.dim).enumerate().for_each(|(node, row)| {
         let mut rng = Rng::new(config.seed, Purpose::Start, 0, node as u64);
-        row.iter_mut().for_each(|value| *value = rng.normal() as f32);
+        for value in row {
+            *value = rng.normal() as f32;
+        }
     });
     vectors
 }

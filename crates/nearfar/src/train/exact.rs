@@ -77,7 +77,9 @@ impl Objective {
             meetings.fill(centre, &mut met);
             let mut near: Vec<_> = met.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
             near.sort_unstable_by_key(|&(j, _)| j);
-            near.iter().for_each(|&(j, weight)| row[j as usize] += weight);
+            for &(j, weight) in &near {
+                row[j as usize] += weight;
+            }
             near
         };
         let rows = total.par_chunks_exact_mut(n.max(1)).zip(0..n as Node);
@@ -148,7 +150,9 @@ impl Objective {
                 loss -=
                     near.iter().map(|&(j, weight)| f64::from(weight * tile[place(j)])).sum::<f64>();
                 loss += f64::from(push(tile, total));
-                near.iter().for_each(|&(j, weight)| tile[place(j)] -= weight);
+                for &(j, weight) in near {
+                    tile[place(j)] -= weight;
+                }
             }
             add(tile, others, out, columns, dim);
         }
