@@ -22,4 +22,6 @@ pub mod train;
 
 pub mod evaluate;
 
+pub mod project;
+
 pub use error::{Error, Result};

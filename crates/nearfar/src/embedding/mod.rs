@@ -15,6 +15,7 @@ use std::path::Path;
 pub use format::{Format, check_writable};
 use ids::Ids;
 pub use neighbours::Similarity;
+pub(crate) use neighbours::{Best, key};
 pub(crate) use npy::write_floats;
 
 use crate::error::{Error, Result};

@@ -72,11 +72,11 @@ impl Embedding {
 
 /// The best candidates of one centre: those with the smallest keys, the largest of them on top.
 #[derive(Clone, Default)]
-struct Best(BinaryHeap<u64>);
+pub(crate) struct Best(BinaryHeap<u64>);
 
 impl Best {
     #[inline]
-    fn offer(&mut self, key: u64, k: usize) {
+    pub(crate) fn offer(&mut self, key: u64, k: usize) {
         if self.0.len() < k {
             self.0.push(key);
         } else if let Some(mut worst) = self.0.peek_mut()
@@ -86,7 +86,7 @@ impl Best {
         }
     }
 
-    fn ranked(self) -> Vec<(Node, f32)> {
+    pub(crate) fn ranked(self) -> Vec<(Node, f32)> {
         self.0.into_sorted_vec().into_iter().map(candidate).collect()
     }
 }
@@ -101,7 +101,7 @@ fn merge(mut a: Vec<Best>, b: Vec<Best>, k: usize) -> Vec<Best> {
 /// An integer that is smaller for the more similar, and for the lower row among equals. What is no
 /// number comes last.
 #[inline]
-fn key(similarity: f32, row: Node) -> u64 {
+pub(crate) fn key(similarity: f32, row: Node) -> u64 {
     // The sum makes minus zero zero: they are equally alike.
     let bits = if similarity.is_nan() { u32::MAX } else { (similarity + 0.0).to_bits() };
     // Floats are in the order of their bits, but for the sign; and here the largest comes first.

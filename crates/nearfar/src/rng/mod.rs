@@ -50,6 +50,8 @@ pub enum Purpose {
     HoldOut = 21,
     /// Choosing pairs without an edge.
     NonEdge = 22,
+    /// Bringing vectors into the plane.
+    Projection = 40,
 }
 
 /// One stream of random numbers.

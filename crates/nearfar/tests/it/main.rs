@@ -13,6 +13,7 @@ mod naive;
 mod negatives;
 mod neighbours;
 mod positives;
+mod projections;
 mod scores;
 mod tidy;
 mod training;

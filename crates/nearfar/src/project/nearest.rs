@@ -1,0 +1,88 @@
+//! The nearest of many points in many dimensions, exactly: every pair is compared.
+//!
+//! ‖a − b‖² = ‖a‖² − 2 (a·b − ‖b‖²/2), so for one a the nearest b have the largest a·b − ‖b‖²/2,
+//! and all a·b of a tile are one product of matrices. Rounding may swap neighbours that are almost
+//! equally far; the distances that are returned are computed anew, from differences.
+
+use ndarray::{Array1, Array2, Axis, linalg::general_mat_mul};
+use rayon::prelude::*;
+
+use crate::embedding::{Best, key};
+use crate::graph::Node;
+
+const QUERIES: usize = 128;
+const POINTS: usize = 1024;
+
+/// For every query, `k` points and the squares of their distances, nearest first, one query after
+/// the other. If they are the `same` as the points, none is its own neighbour. There must be `k`
+/// points to find.
+pub(super) fn nearest(
+    queries: &Array2<f32>,
+    points: &Array2<f32>,
+    k: usize,
+    same: bool,
+) -> Vec<(Node, f32)> {
+    let halves: Array1<f32> = points.rows().into_iter().map(|row| 0.5 * row.dot(&row)).collect();
+    let starts = (0..queries.nrows()).into_par_iter().step_by(QUERIES);
+    let found = starts.flat_map_iter(|start| {
+        let tile = queries.slice(ndarray::s![start..queries.nrows().min(start + QUERIES), ..]);
+        let mut best = vec![Best::default(); tile.nrows()];
+        let mut products = Array2::zeros((tile.nrows(), POINTS));
+        for (part, points) in points.axis_chunks_iter(Axis(0), POINTS).enumerate() {
+            let first = part * POINTS;
+            let mut products = products.slice_mut(ndarray::s![.., ..points.nrows()]);
+            general_mat_mul(1.0, &tile, &points.t(), 0.0, &mut products);
+            for (query, (best, products)) in best.iter_mut().zip(products.rows()).enumerate() {
+                let halves = halves.iter().skip(first);
+                for (point, (product, half)) in products.iter().zip(halves).enumerate() {
+                    let row = first + point;
+                    if !(same && row == start + query) {
+                        best.offer(key(product - half, row as Node), k);
+                    }
+                }
+            }
+        }
+        let exact = best.into_iter().zip(start..).map(|(best, query)| {
+            let square = |node: Node| {
+                let pairs = queries.row(query).into_iter().zip(points.row(node as usize));
+                pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
+            };
+            let mut near: Vec<(Node, f32)> =
+                best.ranked().into_iter().map(|(node, _)| (node, square(node))).collect();
+            near.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+            near
+        });
+        exact.flatten().collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+
+    /// Sorting all distances is the oracle; tiles are cut in the middle.
+    #[test]
+    fn the_nearest_are_those_of_a_sorted_list() {
+        let mut rng = Rng::new(3, Purpose::Projection, 0, 0);
+        let points = Array2::from_shape_fn((1100, 5), |_| rng.unit() as f32);
+        let queries = points.slice(ndarray::s![..200, ..]).to_owned();
+        for (same, k) in [(true, 7), (false, 4)] {
+            let found = nearest(&queries, &points, k, same);
+            for (query, near) in found.chunks(k).enumerate() {
+                let mut all: Vec<(Node, f32)> = (0..1100)
+                    .filter(|&point| !(same && point == query))
+                    .map(|point| {
+                        let apart = &points.row(query) - &points.row(point);
+                        (point as Node, apart.dot(&apart))
+                    })
+                    .collect();
+                all.sort_by(|a, b| a.1.total_cmp(&b.1));
+                for (near, naive) in near.iter().zip(&all) {
+                    assert!((near.1 - naive.1).abs() < 1e-5, "{near:?} {naive:?}");
+                }
+            }
+        }
+    }
+}
