@@ -84,8 +84,8 @@ impl Settings {
         Ok((plan, total))
     }
 
-    /// Settings and graph, as a JSON object for a checkpoint.
-    pub(super) fn describe(&self, graph: &Graph) -> String {
+    /// Settings and graph, as a JSON object: all that vectors depend on.
+    pub fn describe(&self, graph: &Graph) -> String {
         let graph = ("graph".to_owned(), format!("{:016x}", graph.fingerprint()).into());
         let all: Map<String, Value> = std::iter::once(graph).chain(self.fields()).collect();
         Value::Object(all).to_string()

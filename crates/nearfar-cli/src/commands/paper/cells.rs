@@ -16,6 +16,7 @@ use nearfar::embedding::Embedding;
 use nearfar::evaluate::Every;
 use nearfar::evaluate::measure::{MeasureConfig, measure};
 use nearfar::negative::parse_bytes;
+use nearfar::project::{ProjectConfig, project};
 use nearfar::train::{Event, Settings, Sink, State, embed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -44,8 +45,8 @@ pub(super) enum Want {
     Time,
     /// ξ by distance.
     Similarity,
-    /// The vectors, for a map.
-    Vectors,
+    /// A map of them.
+    Map,
 }
 
 /// What came out.
@@ -60,7 +61,7 @@ pub(super) struct Outcome {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) xi: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) vectors: Vec<f32>,
+    pub(super) places: Vec<[f32; 2]>,
 }
 
 impl Outcome {
@@ -207,12 +208,16 @@ impl Cell {
         let vectors = embed(graph, &*plan.build(graph)?, train, &mut scored)?;
         let seconds = watch.training.as_secs_f64() / train.epochs() as f64;
         let outcome = Outcome { curve: watch.curve, seconds, bytes: plan.bytes, ..Default::default() };
+        let embedding = |vectors| Embedding::new(graph.names().clone(), train.dim, vectors);
         Ok(match self.want {
             Want::Scores | Want::Time => outcome,
-            Want::Vectors => Outcome { vectors, ..outcome },
+            Want::Map => {
+                let config = ProjectConfig { seed: train.seed, ..Default::default() };
+                let places = project(&embedding(vectors)?, &config)?.places;
+                Outcome { places, ..outcome }
+            }
             Want::Similarity => {
-                let embedding = Embedding::new(graph.names().clone(), train.dim, vectors)?;
-                let xi = measure(&embedding, graph, &MeasureConfig::default())?.xi;
+                let xi = measure(&embedding(vectors)?, graph, &MeasureConfig::default())?.xi;
                 Outcome { xi, ..outcome }
             }
         })

@@ -18,17 +18,20 @@ pub(super) struct Labelled {
 /// Graphs by name and number of outliers, read when they are asked for.
 pub(super) struct Graphs {
     folder: PathBuf,
+    /// Those that may be used; all if there are none.
+    only: Vec<String>,
     read: Mutex<HashMap<(String, usize), Arc<Labelled>>>,
 }
 
 impl Graphs {
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, read: Mutex::default() }
+    pub(super) fn new(folder: PathBuf, only: Vec<String>) -> Self {
+        Self { folder, only, read: Mutex::default() }
     }
 
-    /// Whether a graph is there.
+    /// Whether a graph is there, and wanted.
     pub(super) fn has(&self, name: &str) -> bool {
-        ["edges.tsv", "edges.tsv.gz"].iter().any(|file| self.folder.join(name).join(file).exists())
+        let wanted = self.only.is_empty() || self.only.iter().any(|only| only == name);
+        wanted && ["edges.tsv", "edges.tsv.gz"].iter().any(|file| self.folder.join(name).join(file).exists())
     }
 
     /// A graph, with so many outliers added to it.

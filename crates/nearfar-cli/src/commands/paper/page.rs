@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::figure::Figure;
 
 /// The outcome of an experiment, for people and for programs.
+#[derive(Default)]
 pub(super) struct Page {
     /// The name of its files.
     pub(super) name: &'static str,
@@ -18,8 +19,8 @@ pub(super) struct Page {
     pub(super) head: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
     pub(super) figure: Figure,
-    /// Whether the table goes into the page, or only into the CSV.
-    pub(super) show_table: bool,
+    /// Whether the table is in the CSV only, and not on the page.
+    pub(super) long: bool,
 }
 
 impl Page {
@@ -42,7 +43,7 @@ impl Page {
         if has_figure {
             let _ = write!(text, "\n![{}]({}.svg)\n", self.title, self.name);
         }
-        if self.show_table && !self.rows.is_empty() {
+        if !self.long && !self.rows.is_empty() {
             let _ = write!(text, "\n{}", table(&self.head, &self.rows));
         }
         let name = self.name;
@@ -101,7 +102,7 @@ mod tests {
             head: ["row", "F1"].map(str::to_owned).to_vec(),
             rows: vec![["a, b", "0.5"].map(str::to_owned).to_vec()],
             figure: Figure::default(),
-            show_table: true,
+            long: false,
         };
         insta::assert_snapshot!(page.markdown(false), @r"
         # Some numbers

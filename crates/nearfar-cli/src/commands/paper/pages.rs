@@ -158,7 +158,7 @@ impl Press<'_> {
             head: ["method", "class", "x", "y"].map(str::to_owned).to_vec(),
             rows,
             figure,
-            show_table: false,
+            long: true,
             ..Page::default()
         })
     }
@@ -254,7 +254,7 @@ fn methods_page(found: &[Found<'_>]) -> Page {
         head: head.map(|name| name.trim().to_owned()).to_vec(),
         rows,
         figure,
-        show_table: false,
+        long: true,
         ..Page::default()
     }
 }
@@ -336,7 +336,7 @@ fn similarity_page(found: &[Found<'_>]) -> Page {
         head: ["graph", "method", "distance", "xi", "deviation"].map(str::to_owned).to_vec(),
         rows,
         figure,
-        show_table: false,
+        long: true,
         ..Page::default()
     }
 }

@@ -126,6 +126,13 @@ pub(super) struct Scaling {
     pub(super) paper: [f64; 3],
 }
 
+impl Scaling {
+    pub(super) fn name(&self) -> String {
+        let name = self.row.name.trim_start_matches("DeepWalk ");
+        self.landmarks.map_or("exact".to_owned(), |share| format!("{name}, p = {share} n"))
+    }
+}
+
 pub(super) fn table_3() -> Vec<Scaling> {
     let of = |at: usize, landmarks, paper| Scaling { row: TABLE_2[at], landmarks, paper };
     let (approx, landmark) = (8, 9);
@@ -163,8 +170,8 @@ impl Row {
         Settings { negatives, train }
     }
 
-    /// Whether the row is the paper's, trained by its protocol.
-    pub(super) fn is_paper(&self) -> bool {
-        matches!(self.by, By::Paper | By::PaperEdges)
+    /// Whether it is trained on all pairs, which only small graphs are.
+    pub(super) fn takes_all_pairs(&self) -> bool {
+        self.by == By::Exact
     }
 }
