@@ -14,6 +14,9 @@
 
 use rayon::prelude::*;
 
+const BETA: (f32, f32) = (0.9, 0.999);
+const EPSILON: f32 = 1e-8;
+
 /// The running means of the gradients of a list of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
@@ -34,21 +37,40 @@ impl Adam {
     /// Takes one step.
     pub fn step(&mut self, rate: f64, parameters: &mut [f32], gradient: &[f32]) {
         const CHUNK: usize = 1 << 14;
-        const BETA: (f32, f32) = (0.9, 0.999);
-        const EPSILON: f32 = 1e-8;
+        let (step, means, squares) = self.begin(rate);
+        let lists = (parameters.par_chunks_mut(CHUNK), gradient.par_chunks(CHUNK));
+        let means = (means.par_chunks_mut(CHUNK), squares.par_chunks_mut(CHUNK));
+        (lists, means).into_par_iter().for_each(|((x, g), (m, v))| step.take(x, g, m, v));
+    }
+
+    /// Begins a step, which the caller takes part by part: its sizes, and the means m and v of all
+    /// parameters.
+    pub(crate) fn begin(&mut self, rate: f64) -> (AdamStep, &mut [f32], &mut [f32]) {
         self.steps += 1;
         let left = |beta: f32| 1.0 - f64::from(beta).powi(self.steps);
         let scale = (rate / left(BETA.0)) as f32;
         let root = left(BETA.1).sqrt().recip() as f32;
-        let lists = (parameters.par_chunks_mut(CHUNK), gradient.par_chunks(CHUNK));
-        let means = (self.mean.par_chunks_mut(CHUNK), self.square.par_chunks_mut(CHUNK));
-        (lists, means).into_par_iter().for_each(|((x, g), (m, v))| {
-            for ((x, g), (m, v)) in x.iter_mut().zip(g).zip(m.iter_mut().zip(v)) {
-                *m = BETA.0 * *m + (1.0 - BETA.0) * g;
-                *v = BETA.1 * *v + (1.0 - BETA.1) * (g * g);
-                *x -= scale * *m / (v.sqrt() * root + EPSILON);
-            }
-        });
+        (AdamStep { scale, root }, &mut self.mean, &mut self.square)
+    }
+}
+
+/// The sizes of one step.
+#[derive(Clone, Copy)]
+pub(crate) struct AdamStep {
+    scale: f32,
+    root: f32,
+}
+
+impl AdamStep {
+    /// Takes the step for some parameters x with gradients g.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is compiled for the caller's instruction set")]
+    pub(crate) fn take(self, x: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
+        for ((x, g), (m, v)) in x.iter_mut().zip(g).zip(m.iter_mut().zip(v)) {
+            *m = BETA.0 * *m + (1.0 - BETA.0) * g;
+            *v = BETA.1 * *v + (1.0 - BETA.1) * (g * g);
+            *x -= self.scale * *m / (v.sqrt() * self.root + EPSILON);
+        }
     }
 }
 

@@ -3,11 +3,10 @@
 mod adam;
 mod network;
 mod propagate;
-mod table;
 
 pub use adam::Adam;
+pub(crate) use adam::AdamStep;
 pub use network::{Kind, Network};
-pub use table::Table;
 
 use crate::rng::Rng;
 

@@ -9,12 +9,8 @@
 //! −(1/N) Σ log σ(z_i·z_j) − (w/F) Σ log σ(−z_i·z_k)
 //! ```
 //!
-//! A pair that comes c times counts c/N: walks from few nodes repeat themselves, and equal terms
-//! have equal gradients, so each is computed once. The gradient at z_i is Σ g z_j over all pairs
-//! of i, on either side, with g = (σ − 1) c/N for near pairs and σ w c/F for far ones. It is taken
-//! in two passes: one over centres, which finds g and sums up their own side, and one over nodes,
-//! which sums up the other. No two threads write to the same row, and the result does not depend
-//! on how many there are.
+//! A pair that comes c times weighs c/N, or w c/F: walks from few nodes repeat themselves, and
+//! equal terms have equal gradients, so each is computed once, by [`slopes`](super::slopes).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,9 +19,10 @@ use rayon::prelude::*;
 
 use super::config::{Model, TrainConfig};
 use super::draw::{Batch, Draws};
-use super::kernel::wrong_and_loss;
+use super::kernel::Kernel;
+use super::slopes::Slopes;
 use super::{Done, Run, State, small_vectors};
-use crate::encode::{Adam, Encoder, Kind, Network, Table};
+use crate::encode::{Adam, Encoder, Kind, Network};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::rng::{Purpose, Rng};
@@ -37,23 +34,69 @@ const TOGETHER: u64 = 32;
 pub(super) struct Batches<'a> {
     config: &'a TrainConfig,
     draws: Draws<'a>,
-    encoder: Box<dyn Encoder>,
-    gradient: Vec<f32>,
+    kernel: Kernel,
+    learner: Learner,
+    nodes: usize,
+}
+
+/// What learns, and what it needs to.
+enum Learner {
+    /// A vector for each node: the parameters are the vectors.
+    Table { vectors: Vec<f32>, adam: Adam },
+    /// A network, and room for the gradient at its vectors.
+    Network { encoder: Box<dyn Encoder>, gradient: Vec<f32> },
+}
+
+impl Learner {
+    fn vectors(&self) -> &[f32] {
+        match self {
+            Self::Table { vectors, .. } => vectors,
+            Self::Network { encoder, .. } => encoder.vectors(),
+        }
+    }
 }
 
 impl<'a> Batches<'a> {
-    pub(super) fn new(graph: &Arc<Graph>, draws: Draws<'a>, config: &'a TrainConfig) -> Self {
-        let network = |kind| Box::new(Network::new(kind, graph, config.dim, config.seed));
-        let encoder: Box<dyn Encoder> = match config.model {
+    pub(super) fn new(
+        kernel: Kernel,
+        graph: &Arc<Graph>,
+        draws: Draws<'a>,
+        config: &'a TrainConfig,
+    ) -> Self {
+        let (nodes, dim) = (graph.nodes(), config.dim);
+        let network = |kind| Learner::Network {
+            encoder: Box::new(Network::new(kind, graph, dim, config.seed)),
+            gradient: vec![0.0; nodes * dim],
+        };
+        let learner = match config.model {
             Model::Deepwalk | Model::Node2vec | Model::Line => {
-                Box::new(Table::new(start(graph.nodes(), config)))
+                Learner::Table { vectors: start(nodes, config), adam: Adam::new(nodes * dim) }
             }
             Model::Gae | Model::Gcn => network(Kind::Gcn),
             Model::Vgae => network(Kind::Variational),
             Model::Sage => network(Kind::Sage),
         };
-        let gradient = vec![0.0; graph.nodes() * config.dim];
-        Self { config, draws, encoder, gradient }
+        Self { config, draws, kernel, learner, nodes }
+    }
+
+    /// Takes a step for a batch, whose number is `name`, and returns its loss.
+    fn step(&mut self, batch: &Batch, name: u64) -> f64 {
+        let (kernel, config) = (self.kernel, self.config);
+        match &mut self.learner {
+            Learner::Table { vectors, adam } => {
+                let slopes = Slopes::new(kernel, batch, vectors, config.dim);
+                slopes.step(adam, config.lr(), vectors);
+                slopes.loss
+            }
+            Learner::Network { encoder, gradient } => {
+                encoder.forward(Some(&mut Rng::new(config.seed, Purpose::Noise, name, 0)));
+                let slopes = Slopes::new(kernel, batch, encoder.vectors(), config.dim);
+                slopes.gradient(gradient);
+                encoder.backward(gradient);
+                encoder.step(config.lr());
+                slopes.loss
+            }
+        }
     }
 }
 
@@ -63,7 +106,7 @@ impl Run for Batches<'_> {
         epoch: usize,
         go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Done>> {
-        let (config, n) = (self.config, self.gradient.len() / self.config.dim);
+        let (config, n) = (self.config, self.nodes);
         let size = config.batch(n);
         let mut order: Vec<Node> = (0..n as Node).collect();
         Rng::new(config.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
@@ -83,24 +126,23 @@ impl Run for Batches<'_> {
                 .collect();
             for (at, batch) in drawn.iter().enumerate() {
                 let name = (epoch * batches.len() + first + at) as u64;
-                self.encoder.forward(Some(&mut Rng::new(config.seed, Purpose::Noise, name, 0)));
-                loss += gradient(batch, self.encoder.vectors(), config.dim, &mut self.gradient);
-                self.encoder.backward(&mut self.gradient);
-                self.encoder.step(config.lr());
+                loss += self.step(batch, name);
                 pairs += batch.pairs;
             }
         }
-        self.encoder.forward(None);
+        if let Learner::Network { encoder, .. } = &mut self.learner {
+            encoder.forward(None);
+        }
         let loss = loss / batches.len().max(1) as f64 / (1.0 + config.negative_weight);
         Ok(ControlFlow::Continue(Done { pairs, loss, l2: 0.0, effective_rank: None }))
     }
 
     fn state(&self, epoch: usize) -> State<'_> {
-        State::of_vectors(epoch, self.encoder.vectors())
+        State::of_vectors(epoch, self.learner.vectors())
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
-        self.encoder.vectors().to_vec()
+        self.learner.vectors().to_vec()
     }
 }
 
@@ -142,65 +184,6 @@ fn start(nodes: usize, config: &TrainConfig) -> Vec<f32> {
     vectors
 }
 
-/// Writes the gradient of a batch at all vectors to `out`, and returns its loss.
-pub(super) fn gradient(batch: &Batch, vectors: &[f32], dim: usize, out: &mut [f32]) -> f64 {
-    const CENTRES: usize = 16;
-    let row = |node: Node| &vectors[node as usize * dim..][..dim];
-    let mut own = vec![0.0; batch.centres.len() * dim];
-    let slopes_of_some = |(own, (at, centres)): (&mut [f32], (usize, &[Node]))| {
-        let mut slopes = Vec::new();
-        let mut loss = 0.0;
-        for (own, (at, &centre)) in own.chunks_exact_mut(dim).zip((at * CENTRES..).zip(centres)) {
-            let z = row(centre);
-            for &(other, weight) in batch.of(at) {
-                let s = dot(z, row(other));
-                let (wrong, cost) = wrong_and_loss(if weight > 0.0 { s } else { -s });
-                loss += f64::from(weight.abs() * cost);
-                let slope = -weight * wrong;
-                add(own, slope, row(other));
-                slopes.push(slope);
-            }
-        }
-        (slopes, loss)
-    };
-    let (slopes, losses): (Vec<Vec<f32>>, Vec<f64>) = own
-        .par_chunks_mut(CENTRES * dim)
-        .zip(batch.centres.par_chunks(CENTRES).enumerate())
-        .map(slopes_of_some)
-        .unzip();
-    let slopes: Vec<f32> = slopes.concat();
-    out.par_chunks_exact_mut(dim).with_min_len(64).enumerate().for_each(|(node, out)| {
-        out.fill(0.0);
-        for &(centre, pair) in batch.towards(node) {
-            add(out, slopes[pair as usize], row(batch.centres[centre as usize]));
-        }
-        if let Ok(at) = batch.centres.binary_search(&(node as Node)) {
-            add(out, 1.0, &own[at * dim..][..dim]);
-        }
-    });
-    losses.iter().sum()
-}
-
-/// The product of two vectors, in lanes that become vector registers.
-#[inline]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let (chunks_a, rest_a) = a.as_chunks::<LANES>();
-    let (chunks_b, rest_b) = b.as_chunks::<LANES>();
-    let mut sums = [0.0; LANES];
-    for (a, b) in chunks_a.iter().zip(chunks_b) {
-        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);
-    }
-    let rest: f32 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
-}
-
-/// Adds a multiple of one vector to another.
-#[inline]
-fn add(out: &mut [f32], factor: f32, x: &[f32]) {
-    out.iter_mut().zip(x).for_each(|(out, x)| *out += factor * x);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,8 +205,9 @@ mod tests {
             pairs.iter().map(cost).sum()
         };
         let mut found = vec![f32::NAN; n * dim];
-        let total = gradient(&batch, &z, dim, &mut found);
-        assert!((total - loss(&z)).abs() < 1e-5);
+        let slopes = Slopes::new(Kernel::detect(), &batch, &z, dim);
+        slopes.gradient(&mut found);
+        assert!((slopes.loss - loss(&z)).abs() < 1e-5);
         for at in 0..n * dim {
             let shifted = |by: f32| {
                 let mut z = z.clone();

@@ -29,7 +29,7 @@ pub struct TrainConfig {
     /// and vgae: 2, an edge]
     #[cfg_attr(feature = "clap", arg(long))]
     pub context: Option<usize>,
-    /// Nodes in a walk; windows slide along it [default: one window; paper and exact: 20]
+    /// Nodes in a walk; windows slide along it [default: one window; paper: 20]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walk_length: Option<usize>,
     /// Walks from every node in an epoch [default: as many as make 60 pairs for every edge and
@@ -48,12 +48,11 @@ pub struct TrainConfig {
     /// 1: a node has one vector; 2: it has another one for when it is the other end of a pair
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().order))]
     pub order: usize,
-    /// Times to go through all nodes [default: stream 12, batch 30, exact 200; gae, vgae, gcn and
+    /// Times to go through all nodes [default: stream 12, batch 30, exact 60; gae, vgae, gcn and
     /// sage: 400]
     #[cfg_attr(feature = "clap", arg(long))]
     pub epochs: Option<usize>,
-    /// Learning rate at the start; it falls to zero, but in batches [default: stream 0.5, batch
-    /// 0.01, exact 0.1]
+    /// Learning rate at the start; it falls to zero, but in batches [default: 0.5; batch 0.01]
     #[cfg_attr(feature = "clap", arg(long))]
     pub lr: Option<f64>,
     /// Nodes whose walks make a step of the batch trainer [default: 8; gae, vgae, gcn and sage: all]
@@ -263,8 +262,7 @@ impl TrainConfig {
         let stream = Defaults { context: 5, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
         match self.trainer() {
             Trainer::Stream => stream,
-            // Centres count as often as long walks visit them.
-            Trainer::Exact => Defaults { length: Some(20), epochs: 200, lr: 0.1, ..stream },
+            Trainer::Exact => Defaults { epochs: 60, ..stream },
             Trainer::Batch if self.model.has_network() => {
                 let k = if self.model.by_edges() { 1 } else { 10 };
                 Defaults { walks: Some(5), k, epochs: 400, lr: 0.01, ..stream }

@@ -31,15 +31,29 @@ pub(super) struct Batch {
     incoming: Vec<u32>,
     /// Place of the centre in `centres`, and of the pair in `others`.
     pairs_in: Vec<(u32, u32)>,
+    /// Place of each node in `centres`; `NOT` for others.
+    places: Vec<u32>,
+}
+
+/// The place of a node that is no centre.
+const NOT: u32 = u32::MAX;
+
+/// A pair of nodes that is met, as centre << 32 | other.
+struct Near {
+    key: u64,
+    /// How often.
+    times: usize,
+    weight: f64,
 }
 
 impl Batch {
     /// Sorts pairs of (centre, other end, weight), whose centres come in rising order.
     pub(super) fn new(nodes: usize, list: Vec<(Node, Node, f32)>, pairs: u64) -> Self {
         let (mut centres, mut starts) = (Vec::new(), Vec::new());
-        let mut incoming = vec![0_u32; nodes + 1];
+        let (mut incoming, mut places) = (vec![0_u32; nodes + 1], vec![NOT; nodes]);
         for (at, &(centre, other, _)) in list.iter().enumerate() {
             if centres.last() != Some(&centre) {
+                places[centre as usize] = centres.len() as u32;
                 centres.push(centre);
                 starts.push(at);
             }
@@ -59,7 +73,22 @@ impl Batch {
             *slot += 1;
         }
         let others = list.into_iter().map(|(_, other, weight)| (other, weight)).collect();
-        Self { pairs, centres, starts, others, incoming, pairs_in }
+        Self { pairs, centres, starts, others, incoming, pairs_in, places }
+    }
+
+    /// Nodes of the graph.
+    pub(super) fn nodes(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Pairs, equal ones put together.
+    pub(super) fn len(&self) -> usize {
+        self.others.len()
+    }
+
+    /// The place of a node among the centres.
+    pub(super) fn place(&self, node: usize) -> Option<usize> {
+        Some(self.places[node]).filter(|&place| place != NOT).map(|place| place as usize)
     }
 
     /// The other ends of the centre at a place.
@@ -76,29 +105,26 @@ impl Batch {
 impl Draws<'_> {
     /// The pairs of some start nodes. `number` is that of the batch in its epoch.
     pub(super) fn batch(&self, epoch: usize, number: usize, starts: &[Node]) -> Batch {
-        let mut near = match &self.positives {
+        let near = match &self.positives {
             Some(positives) => self.windows(epoch, starts, &**positives),
             None => self.edges(starts),
         };
-        near.sort_unstable_by_key(|&(key, _)| key);
-        let total: f64 = near.iter().map(|&(_, weight)| weight).sum();
-        let count = near.len();
+        let total: f64 = near.iter().map(|pair| pair.weight).sum();
+        let count: usize = near.iter().map(|pair| pair.times).sum();
         let each = self.config.window() - 1;
         let (k, windows) = (self.config.k(), count / each);
         let mut far = Vec::new();
         let mut pairs = (count + windows * k) as u64;
         let mut list = Vec::with_capacity(count + windows * k);
-        for of_centre in near.chunk_by(|(a, _), (b, _)| a >> 32 == b >> 32) {
-            let centre = (of_centre[0].0 >> 32) as Node;
-            for same in of_centre.chunk_by(|(a, _), (b, _)| a == b) {
-                let weight: f64 = same.iter().map(|&(_, weight)| weight).sum();
-                list.push((centre, same[0].0 as Node, (weight / total) as f32));
-            }
+        for of_centre in near.chunk_by(|a, b| a.key >> 32 == b.key >> 32) {
+            let centre = (of_centre[0].key >> 32) as Node;
+            let weighed = |pair: &Near| (centre, pair.key as Node, (pair.weight / total) as f32);
+            list.extend(of_centre.iter().map(weighed));
+            let own = of_centre.iter().map(|pair| pair.times).sum::<usize>() / each;
             if !self.negatives.has_negatives(centre) {
-                pairs -= (of_centre.len() / each * k) as u64;
+                pairs -= (own * k) as u64;
                 continue;
             }
-            let own = of_centre.len() / each;
             let (draws, share) = if self.shared() { (k, own) } else { (k * own, 1) };
             far.resize(draws, 0);
             let name = (number as u64) << 32 | u64::from(centre);
@@ -117,14 +143,9 @@ impl Draws<'_> {
         paper && self.negatives.law() != Negatives::Uniform
     }
 
-    /// Pairs of windows, as centre << 32 | other, each weighing one. A walk may come back to its
-    /// centre; that says nothing, but it counts in the mean.
-    fn windows(
-        &self,
-        epoch: usize,
-        starts: &[Node],
-        positives: &dyn PositiveSource,
-    ) -> Vec<(u64, f64)> {
+    /// The pairs of windows in rising order, each weighing one. A walk may come back to its
+    /// centre; that counts as any other pair.
+    fn windows(&self, epoch: usize, starts: &[Node], positives: &dyn PositiveSource) -> Vec<Near> {
         let (walks, length) = (self.config.walks(&self.graph), self.config.length());
         let (window, windows) = (self.config.window(), self.config.windows());
         let (mut from, mut rngs) = (Vec::new(), Vec::new());
@@ -142,22 +163,27 @@ impl Draws<'_> {
         for walk in 0..from.len() {
             for at in 0..windows {
                 let centre = node(walk, at) << 32;
-                pairs.extend((1..window).map(|step| (centre | node(walk, at + step), 1.0)));
+                pairs.extend((1..window).map(|step| centre | node(walk, at + step)));
             }
         }
-        pairs
+        pairs.sort_unstable();
+        let same = pairs.chunk_by(|a, b| a == b);
+        same.map(|same| Near { key: same[0], times: same.len(), weight: same.len() as f64 })
+            .collect()
     }
 
-    /// All edges at the start nodes, by their weights.
-    fn edges(&self, starts: &[Node]) -> Vec<(u64, f64)> {
+    /// All edges at the start nodes in rising order, by their weights.
+    fn edges(&self, starts: &[Node]) -> Vec<Near> {
         let mut pairs = Vec::new();
         for &start in starts {
             let weights = self.graph.weights(start);
             for (at, &other) in self.graph.neighbours(start).iter().enumerate() {
                 let weight = weights.map_or(1.0, |weights| f64::from(weights[at]));
-                pairs.push((u64::from(start) << 32 | u64::from(other), weight));
+                let key = u64::from(start) << 32 | u64::from(other);
+                pairs.push(Near { key, times: 1, weight });
             }
         }
+        pairs.sort_unstable_by_key(|pair| pair.key);
         pairs
     }
 }

@@ -13,6 +13,7 @@ mod pull;
 pub mod rank;
 mod records;
 mod settings;
+mod slopes;
 pub mod stream;
 mod windows;
 
@@ -27,7 +28,6 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::encode::Adam;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::negative::NegativeSampler;
@@ -47,7 +47,7 @@ pub fn memory(graph: &Graph, config: &TrainConfig) -> u64 {
         Trainer::Stream => {}
         Trainer::Batch => return Walk::bytes(graph) + batch::bytes(graph, config),
         Trainer::Exact => {
-            let tables = (2 + Adam::NUMBERS as u64) * n * config.dim as u64 * 4;
+            let tables = 2 * n * config.dim as u64 * 4;
             return tables + Objective::bytes(graph.nodes());
         }
     }
@@ -129,7 +129,7 @@ pub fn embed_from(
             let walks = (!config.model.by_edges()).then(|| positives(graph, config));
             let (graph_of_draws, positives) = (Arc::clone(graph), walks.transpose()?);
             let draws = Draws { graph: graph_of_draws, positives, negatives, config };
-            Box::new(Batches::new(graph, draws, config))
+            Box::new(Batches::new(kernel, graph, draws, config))
         }
     };
     let mut stopped = sink.event(&started)?.is_break();

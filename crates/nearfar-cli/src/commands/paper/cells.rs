@@ -6,8 +6,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -187,7 +187,9 @@ impl Cell {
     fn key(&self, graphs: &Graphs) -> anyhow::Result<Value> {
         let dataset = graphs.get(self.graph, self.outliers)?;
         let settings: Value = serde_json::from_str(&self.settings.describe(&dataset.graph))?;
-        Ok(json!({"graph": self.graph, "outliers": self.outliers, "want": self.want, "settings": settings}))
+        Ok(
+            json!({"graph": self.graph, "outliers": self.outliers, "want": self.want, "settings": settings}),
+        )
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -201,13 +203,15 @@ impl Cell {
         let dataset = graphs.get(self.graph, self.outliers)?;
         let (graph, train) = (&dataset.graph, &self.settings.train);
         let (labels, splits) = (&dataset.labels, &dataset.splits);
-        let (plan, _) = self.settings.plan(graph, parse_bytes("16GB").map_err(anyhow::Error::msg)?)?;
+        let (plan, _) =
+            self.settings.plan(graph, parse_bytes("16GB").map_err(anyhow::Error::msg)?)?;
         let mut watch = Watch::default();
         let every = train.epochs().div_ceil(SCORINGS);
         let mut scored = Every::new(every, graph, labels, splits, &mut watch)?;
         let vectors = embed(graph, &*plan.build(graph)?, train, &mut scored)?;
         let seconds = watch.training.as_secs_f64() / train.epochs() as f64;
-        let outcome = Outcome { curve: watch.curve, seconds, bytes: plan.bytes, ..Default::default() };
+        let outcome =
+            Outcome { curve: watch.curve, seconds, bytes: plan.bytes, ..Default::default() };
         let embedding = |vectors| Embedding::new(graph.names().clone(), train.dim, vectors);
         Ok(match self.want {
             Want::Scores | Want::Time => outcome,

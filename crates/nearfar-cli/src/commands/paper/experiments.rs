@@ -100,7 +100,9 @@ impl Experiment {
             Self::Table1 | Self::All => {}
             Self::Table2 => {
                 for row in TABLE_2.iter().filter(|row| scope.can(row, graph)) {
-                    runs.add(graph, row.name.to_owned(), 0.0, Want::Scores, |seed| row.settings(seed));
+                    runs.add(graph, row.name.to_owned(), 0.0, Want::Scores, |seed| {
+                        row.settings(seed)
+                    });
                 }
             }
             Self::Table3 => {
@@ -152,7 +154,8 @@ impl Experiment {
                 for (row, count) in pairs(&[UNIFORM, DISTANCE], &scope.outliers()) {
                     let settings = |seed| row.settings(seed);
                     runs.add(graph, row.name.to_owned(), count as f64, Want::Scores, settings);
-                    let added = runs.groups.last_mut().into_iter().flat_map(|group| &mut group.cells);
+                    let added =
+                        runs.groups.last_mut().into_iter().flat_map(|group| &mut group.cells);
                     added.for_each(|cell| cell.outliers = count);
                 }
             }

@@ -225,11 +225,13 @@ impl Panel {
             let room = ((high - low) * 0.06).max(1e-3 * high.abs().max(1e-3));
             (low - room, high + room)
         };
-        let points = || self.series.iter().flat_map(|series| series.points.iter().map(move |p| (series, p)));
+        let points =
+            || self.series.iter().flat_map(|series| series.points.iter().map(move |p| (series, p)));
         let values = |of_x: bool| -> Vec<f64> {
             let value = |(series, p): (&Series, &Point)| {
                 let deviates = (series.mark == Mark::Line) != of_x;
-                let (at, by) = (if of_x { p.x } else { p.y }, if deviates { p.deviation } else { 0.0 });
+                let (at, by) =
+                    (if of_x { p.x } else { p.y }, if deviates { p.deviation } else { 0.0 });
                 [at - by, at + by]
             };
             points().flat_map(value).collect()

@@ -31,7 +31,10 @@ impl Graphs {
     /// Whether a graph is there, and wanted.
     pub(super) fn has(&self, name: &str) -> bool {
         let wanted = self.only.is_empty() || self.only.iter().any(|only| only == name);
-        wanted && ["edges.tsv", "edges.tsv.gz"].iter().any(|file| self.folder.join(name).join(file).exists())
+        wanted
+            && ["edges.tsv", "edges.tsv.gz"]
+                .iter()
+                .any(|file| self.folder.join(name).join(file).exists())
     }
 
     /// A graph, with so many outliers added to it.

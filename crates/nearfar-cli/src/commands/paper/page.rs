@@ -47,7 +47,8 @@ impl Page {
             let _ = write!(text, "\n{}", table(&self.head, &self.rows));
         }
         let name = self.name;
-        let _ = write!(text, "\nThe numbers: [{name}.csv]({name}.csv), [{name}.json]({name}.json).\n");
+        let _ =
+            write!(text, "\nThe numbers: [{name}.csv]({name}.csv), [{name}.json]({name}.json).\n");
         text
     }
 

@@ -67,7 +67,9 @@ impl Press<'_> {
             Experiment::Table3 => scaling_page(&found),
             Experiment::Similarity => similarity_page(&found),
             Experiment::Tsne => self.maps_page(&found)?,
-            Experiment::Context => sweep_page(&found, "F1 against the context", "context C", CONTEXT),
+            Experiment::Context => {
+                sweep_page(&found, "F1 against the context", "context C", CONTEXT)
+            }
             Experiment::Gamma => sweep_page(&found, "The exponent γ", "context C", GAMMA),
             Experiment::Ablation => sweep_page(&found, "Bounded distances", "context C", ABLATION),
             Experiment::Outliers => sweep_page(&found, "Outliers", "outliers", OUTLIERS),
@@ -142,7 +144,12 @@ impl Press<'_> {
                 if let Some(&class) = of.first() {
                     series[class as usize].points.push(Point::at(x, y));
                     let class = &legend[class as usize];
-                    rows.push(vec![one.group.row.clone(), class.clone(), x.to_string(), y.to_string()]);
+                    rows.push(vec![
+                        one.group.row.clone(),
+                        class.clone(),
+                        x.to_string(),
+                        y.to_string(),
+                    ]);
                 }
             }
             panels.push(Panel { title: one.group.row.clone(), series, ..Default::default() });
@@ -166,28 +173,33 @@ impl Press<'_> {
 
 const CHOICES: [&str; 3] = ["epoch chosen on test", "chosen on validation", "last epoch"];
 
-const CONTEXT: &str =
-    "DeepWalk by the paper's protocol, F1-macro on test at the epoch that is best on test, as the \
+const CONTEXT: &str = "DeepWalk by the paper's protocol, F1-macro on test at the epoch that is best on test, as the \
      paper has it (the other choices are in the table). Bands are one deviation over the seeds. \
      The paper: distance-aware negatives are ahead at small contexts, and the two meet at large \
      ones.";
-const GAMMA: &str =
-    "DeepWalk with negatives ∝ distance^γ by the paper's protocol on its synthetic graphs. γ = 0 \
+const GAMMA: &str = "DeepWalk with negatives ∝ distance^γ by the paper's protocol on its synthetic graphs. γ = 0 \
      is uniform sampling; the paper found a deviation from it that it could not explain, and its \
      code drew the node itself there (0⁰ = 1), which ours never does.";
-const ABLATION: &str =
-    "DeepWalk with distance-aware negatives as they are, bounded from above by the uniform \
+const ABLATION: &str = "DeepWalk with distance-aware negatives as they are, bounded from above by the uniform \
      probability (min), and from below (max), beside uniform ones. The paper: min follows \
      distance, max follows uniform.";
-const OUTLIERS: &str =
-    "Outliers are nodes with one edge far away from a class whose label they carry, added to the \
+const OUTLIERS: &str = "Outliers are nodes with one edge far away from a class whose label they carry, added to the \
      training nodes of CiteSeer. The paper: all methods suffer alike.";
 
 /// Table 2.
 fn methods_page(found: &[Found<'_>]) -> Page {
     let head = [
-        "graph", "method", "seeds", "test-chosen", "±", "validation-chosen", "± ", "last", "±  ",
-        "paper", "difference",
+        "graph",
+        "method",
+        "seeds",
+        "test-chosen",
+        "±",
+        "validation-chosen",
+        "± ",
+        "last",
+        "±  ",
+        "paper",
+        "difference",
     ];
     let paper_of = |row: &str, graph: &str| {
         let column = BENCHMARKS.iter().position(|name| *name == graph)?;
@@ -203,12 +215,18 @@ fn methods_page(found: &[Found<'_>]) -> Page {
         row.push(paper.map_or(String::new(), |paper| format!("{:+.3}", f1[0].mean - paper)));
         rows.push(row);
     }
-    let graphs: Vec<&str> =
-        BENCHMARKS.into_iter().filter(|name| found.iter().any(|one| one.group.graph == *name)).collect();
+    let graphs: Vec<&str> = BENCHMARKS
+        .into_iter()
+        .filter(|name| found.iter().any(|one| one.group.graph == *name))
+        .collect();
     let names: Vec<String> = TABLE_2.iter().map(|row| row.name.to_owned()).collect();
     let panel = |graph: &&str| {
         let mut series: Vec<Series> = (0..4)
-            .map(|of| Series { of, mark: if of == 3 { Mark::Cross } else { Mark::Disc }, points: vec![] })
+            .map(|of| Series {
+                of,
+                mark: if of == 3 { Mark::Cross } else { Mark::Disc },
+                points: vec![],
+            })
             .collect();
         for one in found.iter().filter(|one| one.group.graph == *graph) {
             let place = names.iter().position(|name| *name == one.group.row).unwrap_or(0) as f64;
@@ -229,7 +247,8 @@ fn methods_page(found: &[Found<'_>]) -> Page {
     let wide_head = std::iter::once("method").chain(graphs.iter().copied()).map(str::to_owned);
     let wide = TABLE_2.iter().map(|row| {
         let cell = |graph: &&str| {
-            let one = found.iter().find(|one| (one.group.graph, &*one.group.row) == (*graph, row.name));
+            let one =
+                found.iter().find(|one| (one.group.graph, &*one.group.row) == (*graph, row.name));
             one.map_or("–".to_owned(), |one| {
                 let [test, val, last] = one.f1().map(|f1| format!("{:.3}", f1.mean));
                 let paper = paper_of(row.name, graph);
@@ -262,8 +281,14 @@ fn methods_page(found: &[Found<'_>]) -> Page {
 /// Table 3.
 fn scaling_page(found: &[Found<'_>]) -> Page {
     let head = [
-        "negatives", "MB", "paper's MB", "seconds an epoch", "paper's seconds", "F1, test-chosen",
-        "F1, last", "paper's F1",
+        "negatives",
+        "MB",
+        "paper's MB",
+        "seconds an epoch",
+        "paper's seconds",
+        "F1, test-chosen",
+        "F1, last",
+        "paper's F1",
     ];
     let mut series: Vec<Series> =
         (0..3).map(|of| Series { of, mark: Mark::Disc, points: Vec::new() }).collect();
@@ -283,7 +308,13 @@ fn scaling_page(found: &[Found<'_>]) -> Page {
             format!("{paper_f1:.2}"),
         ]);
         let of = TABLE_2.iter().position(|row| row.name == scaling.row.name).unwrap_or(0);
-        series[match of { 8 => 0, 9 => 1, _ => 2 }].points.push(Point::at(megabytes, seconds));
+        series[match of {
+            8 => 0,
+            9 => 1,
+            _ => 2,
+        }]
+        .points
+        .push(Point::at(megabytes, seconds));
     }
     let panel = Panel {
         title: "Size and time of the negatives".to_owned(),
@@ -324,9 +355,10 @@ fn similarity_page(found: &[Found<'_>]) -> Page {
             rows.push(vec![graph, row, point.x.to_string(), four(point.y), four(point.deviation)]);
         }
     }
-    let figure = panels_by_graph(found, "distance d in hops", "ξ, mean of σ(z·z)", |_, curves| {
-        curves.iter().flat_map(|one| curve(one)).collect()
-    });
+    let figure =
+        panels_by_graph(found, "distance d in hops", "ξ, mean of σ(z·z)", |_, curves| {
+            curves.iter().flat_map(|one| curve(one)).collect()
+        });
     let text = "The mean similarity ξ of nodes by their distance, after the last epoch of the \
                 paper's protocol (context 4). The paper: with distance-aware negatives ξ falls \
                 with the distance, like 1/d beyond the context.";
@@ -343,7 +375,8 @@ fn similarity_page(found: &[Found<'_>]) -> Page {
 
 /// F1 along a parameter.
 fn sweep_page(found: &[Found<'_>], title: &str, x: &str, text: &str) -> Page {
-    let head = ["graph", "curve", x, "seeds", "test-chosen", "validation-chosen", "last", "deviation"];
+    let head =
+        ["graph", "curve", x, "seeds", "test-chosen", "validation-chosen", "last", "deviation"];
     let row = |one: &Found<'_>| {
         let f1 = one.f1();
         let mut row = vec![one.group.graph.to_owned(), one.group.row.clone()];
