@@ -25,8 +25,9 @@ pub(super) struct Batch {
     pub(super) centres: Vec<Node>,
     /// Where the others of each centre begin, and the end.
     starts: Vec<usize>,
-    /// Other end and weight: above zero of near pairs, below of far ones.
-    others: Vec<(Node, f32)>,
+    others: Vec<Node>,
+    /// Of every pair: above zero of near ones, below of far ones.
+    weights: Vec<f32>,
     /// Where the pairs towards each node begin, and the end.
     incoming: Vec<u32>,
     /// Place of the centre in `centres`, and of the pair in `others`.
@@ -72,8 +73,8 @@ impl Batch {
             pairs_in[*slot as usize] = (at_centre as u32, pair as u32);
             *slot += 1;
         }
-        let others = list.into_iter().map(|(_, other, weight)| (other, weight)).collect();
-        Self { pairs, centres, starts, others, incoming, pairs_in, places }
+        let (others, weights) = list.into_iter().map(|(_, other, weight)| (other, weight)).unzip();
+        Self { pairs, centres, starts, others, weights, incoming, pairs_in, places }
     }
 
     /// Nodes of the graph.
@@ -91,9 +92,10 @@ impl Batch {
         Some(self.places[node]).filter(|&place| place != NOT).map(|place| place as usize)
     }
 
-    /// The other ends of the centre at a place.
-    pub(super) fn of(&self, at: usize) -> &[(Node, f32)] {
-        &self.others[self.starts[at]..self.starts[at + 1]]
+    /// The other ends of the centre at a place, and the weights of these pairs.
+    pub(super) fn of(&self, at: usize) -> (&[Node], &[f32]) {
+        let range = self.starts[at]..self.starts[at + 1];
+        (&self.others[range.clone()], &self.weights[range])
     }
 
     /// The pairs that a node is the other end of: places of centre and pair.
@@ -207,8 +209,11 @@ mod tests {
         let draws = Draws { graph, positives, negatives: &*negatives, config };
         let batch = draws.batch(0, 0, &[3, 16]);
         let all: Vec<_> = (0..batch.centres.len())
-            .flat_map(|at| batch.of(at).iter().map(move |&(other, weight)| (at, other, weight)))
-            .map(|(at, other, weight)| (batch.centres[at], other, weight))
+            .flat_map(|at| {
+                let (others, weights) = batch.of(at);
+                let centre = batch.centres[at];
+                others.iter().zip(weights).map(move |(&other, &weight)| (centre, other, weight))
+            })
             .collect();
         // The other side of the batch has the same pairs.
         let mut towards = 0;

@@ -27,6 +27,8 @@ use crate::encode::{Adam, AdamStep};
 /// Centres and nodes that a thread takes at a time.
 const CENTRES: usize = 32;
 const NODES: usize = 256;
+/// Rows are fetched so many pairs before they are used.
+const AHEAD: usize = 4;
 /// Where rows have the usual length, the compiler gets to know it.
 const USUAL: usize = 128;
 
@@ -57,7 +59,7 @@ impl<'a> Slopes<'a> {
         let chunks = rows.chunks_mut(CENTRES * dim).zip(own.chunks_mut(CENTRES * dim));
         for (at, (rows, own)) in chunks.enumerate() {
             let first = at * CENTRES;
-            let pairs = (first..first + rows.len() / dim).map(|at| batch.of(at).len()).sum();
+            let pairs = (first..first + rows.len() / dim).map(|at| batch.of(at).0.len()).sum();
             let (slopes, behind) = std::mem::take(&mut rest).split_at_mut(pairs);
             rest = behind;
             parts.push(Centres { batch, vectors, dim, first, rows, own, slopes });
@@ -104,7 +106,7 @@ impl<'a> Slopes<'a> {
         }
         let towards = self.batch.towards(node);
         for (next, &(centre, pair)) in towards.iter().enumerate() {
-            if let Some(&(centre, _)) = towards.get(next + 2) {
+            if let Some(&(centre, _)) = towards.get(next + AHEAD) {
                 // SAFETY: promised by the caller; the row is there.
                 unsafe { prefetch::<V>(row(centre).as_ptr(), dim) }
             }
@@ -152,24 +154,18 @@ impl Centres<'_> {
         let each = rows.chunks_exact_mut(dim).zip(own.chunks_exact_mut(dim));
         for (at, (z, own)) in (first..).zip(each) {
             z.copy_from_slice(row(batch.centres[at]));
-            let pairs = batch.of(at);
-            let (of_centre, behind) = std::mem::take(&mut slopes).split_at_mut(pairs.len());
+            let (others, weights) = batch.of(at);
+            let (of_centre, behind) = std::mem::take(&mut slopes).split_at_mut(others.len());
             slopes = behind;
             // SAFETY, for all of it: promised by the caller; the rows are there.
-            for (next, (slope, &(other, _))) in of_centre.iter_mut().zip(pairs).enumerate() {
-                if let Some(&(other, _)) = pairs.get(next + 3) {
+            for (next, (slope, &other)) in of_centre.iter_mut().zip(others).enumerate() {
+                if let Some(&other) = others.get(next + AHEAD) {
                     unsafe { prefetch::<V>(row(other).as_ptr(), dim) }
                 }
                 *slope = unsafe { dot::<V>(z, row(other)) };
             }
-            let mut costs = 0.0;
-            for (slope, &(_, weight)) in of_centre.iter_mut().zip(pairs) {
-                let (wrong, cost) = wrong_and_loss(if weight > 0.0 { *slope } else { -*slope });
-                costs += weight.abs() * cost;
-                *slope = -weight * wrong;
-            }
-            loss += f64::from(costs);
-            for (slope, &(other, _)) in of_centre.iter().zip(pairs) {
+            loss += f64::from(slopes_of(of_centre, weights));
+            for (slope, &other) in of_centre.iter().zip(others) {
                 unsafe { add::<V>(own, *slope, row(other)) }
             }
         }
@@ -236,6 +232,27 @@ impl Steps<'_> {
             self.step.take(x, &gradient, m, v);
         }
     }
+}
+
+/// Puts slopes in the place of products, and returns their loss. Losses are summed in lanes, so
+/// that all of it is done to many pairs at a time.
+#[inline(always)]
+fn slopes_of(products: &mut [f32], weights: &[f32]) -> f32 {
+    let mut sums = [0.0; LANES];
+    let one = |s: &mut f32, weight: f32| {
+        let (wrong, cost) = wrong_and_loss(if weight > 0.0 { *s } else { -*s });
+        *s = -weight * wrong;
+        weight.abs() * cost
+    };
+    let (chunks, rest) = products.as_chunks_mut::<LANES>();
+    let (weights, weights_of_rest) = weights.as_chunks::<LANES>();
+    for (chunk, weights) in chunks.iter_mut().zip(weights) {
+        (0..LANES).for_each(|lane| sums[lane] += one(&mut chunk[lane], weights[lane]));
+    }
+    for (s, &weight) in rest.iter_mut().zip(weights_of_rest) {
+        sums[0] += one(s, weight);
+    }
+    sums.iter().sum()
 }
 
 /// The product of two rows.

@@ -1,9 +1,11 @@
 //! Figures: panels side by side under one legend, as SVG and PNG from the same strokes.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Once;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
@@ -19,6 +21,8 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 150, 150),
 ];
 const FONT: &str = "sans-serif";
+/// Lines of so many points show them.
+const FEW: usize = 20;
 
 /// Panels, and the names of what they show.
 #[derive(Default)]
@@ -149,8 +153,15 @@ impl Panel {
         let coordinates = |log: bool, (low, high): (f64, f64)| {
             if log { (low.log10(), high.log10()) } else { (low, high) }
         };
-        let (x, y) = (coordinates(self.log_x, x), coordinates(self.log_y, y));
-        let mut chart = builder.build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+        let axis = |log: bool, range: (f64, f64), ticks: Vec<f64>| {
+            let (low, high) = coordinates(log, range);
+            let ticks = ticks.into_iter().map(|tick| if log { tick.log10() } else { tick });
+            Axis { range: low..high, ticks: ticks.collect() }
+        };
+        let of_names = (0..self.names.len()).map(|at| -(at as f64)).collect();
+        let ticks_y = if self.names.is_empty() { ticks(y, self.log_y) } else { of_names };
+        let x_axis = axis(self.log_x, x, ticks(x, self.log_x));
+        let mut chart = builder.build_cartesian_2d(x_axis, axis(self.log_y, y, ticks_y))?;
         let number = |log: bool, value: f64| {
             let value = if log { 10_f64.powf(value) } else { value };
             let digits = if value.abs() >= 10.0 || value.fract().abs() < 1e-9 { 0 } else { 2 };
@@ -165,8 +176,8 @@ impl Panel {
         let mut mesh = chart.configure_mesh();
         mesh.label_style((FONT, 12)).axis_desc_style((FONT, 13)).x_desc(&self.x).y_desc(&self.y);
         mesh.light_line_style(WHITE).bold_line_style(BLACK.mix(0.1));
-        mesh.x_label_formatter(&of_x).y_label_formatter(&of_y).x_labels(6);
-        mesh.y_labels(if self.names.is_empty() { 6 } else { 2 * self.names.len() });
+        mesh.x_label_formatter(&of_x).y_label_formatter(&of_y);
+        mesh.x_labels(30).y_labels(30);
         if self.x.is_empty() {
             mesh.disable_mesh().disable_axes();
         }
@@ -189,7 +200,10 @@ impl Panel {
                     let band: Vec<_> = low.chain(high).collect();
                     chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
                     chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
-                    chart.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
+                    if series.points.len() <= FEW {
+                        chart
+                            .draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
+                    }
                 }
                 Mark::Disc => {
                     for point in &series.points {
@@ -242,5 +256,83 @@ impl Panel {
             (-(self.names.len() as f64) + 0.4, 0.6)
         };
         (around(values(true), self.log_x), y)
+    }
+}
+
+/// A range of numbers with ticks at places of our own.
+struct Axis {
+    range: Range<f64>,
+    ticks: Vec<f64>,
+}
+
+impl Ranged for Axis {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
+        let share = (value - self.range.start) / (self.range.end - self.range.start);
+        low + (share * f64::from(high - low)).round() as i32
+    }
+
+    fn key_points<H: KeyPointHint>(&self, _: H) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+/// Round numbers in a range: about five, or 1, 2, 5, 10, 20, … on a logarithmic axis.
+fn ticks((low, high): (f64, f64), log: bool) -> Vec<f64> {
+    if log {
+        let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        let ticks =
+            decades.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
+        return ticks.filter(|tick| (low..=high).contains(tick)).collect();
+    }
+    let rough = (high - low) / 5.0;
+    let decade = 10_f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * decade);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(decade);
+    let first = (low / step).ceil() as i64;
+    (first..).map(|at| at as f64 * step).take_while(|tick| *tick <= high).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        let text = |range, log| format!("{:?}", ticks(range, log));
+        assert_eq!(text((1.2, 15.8), false), "[5.0, 10.0, 15.0]");
+        assert_eq!(text((0.0, 100.0), false), "[0.0, 20.0, 40.0, 60.0, 80.0, 100.0]");
+        assert_eq!(text((0.7, 120.0), true), "[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]");
+    }
+
+    #[test]
+    fn a_figure_is_drawn_twice() {
+        let points = vec![Point { x: 1.0, y: 0.5, deviation: 0.1 }, Point::at(2.0, 0.7)];
+        let series = |mark| Series { of: 0, mark, points: points.clone() };
+        let marks = [Mark::Line, Mark::Disc, Mark::Cross, Mark::Dot];
+        let panel = |log_x| Panel {
+            title: "a panel".to_owned(),
+            x: "places".to_owned(),
+            series: marks.into_iter().map(series).collect(),
+            log_x,
+            ..Default::default()
+        };
+        let legend = vec!["what is shown".to_owned()];
+        let panels = vec![panel(false), panel(true)];
+        let figure = Figure { legend, panels, columns: 2, size: (300, 200) };
+        let folder = tempfile::tempdir().unwrap();
+        figure.write(&folder.path().join("some")).unwrap();
+        let svg = std::fs::read_to_string(folder.path().join("some.svg")).unwrap();
+        for text in ["a panel", "places", "what is shown"] {
+            assert!(svg.contains(text), "{text}");
+        }
+        let png = std::fs::read(folder.path().join("some.png")).unwrap();
+        assert!(png.starts_with(b"\x89PNG"));
     }
 }

@@ -178,8 +178,11 @@ const CONTEXT: &str = "DeepWalk by the paper's protocol, F1-macro on test at the
      The paper: distance-aware negatives are ahead at small contexts, and the two meet at large \
      ones.";
 const GAMMA: &str = "DeepWalk with negatives ∝ distance^γ by the paper's protocol on its synthetic graphs. γ = 0 \
-     is uniform sampling; the paper found a deviation from it that it could not explain, and its \
-     code drew the node itself there (0⁰ = 1), which ours never does.";
+     is the uniform law; the paper found a deviation from its uniform sampler that it could not \
+     explain. Two causes are in its code: at γ = 0 a node was its own negative (0⁰ = 1), which is \
+     never so here; and the windows of a node share their negatives in a batch, but for the \
+     uniform sampler's, which are drawn anew for every window. The latter is kept, and the \
+     deviation with it.";
 const ABLATION: &str = "DeepWalk with distance-aware negatives as they are, bounded from above by the uniform \
      probability (min), and from below (max), beside uniform ones. The paper: min follows \
      distance, max follows uniform.";

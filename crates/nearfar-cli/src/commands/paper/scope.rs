@@ -54,9 +54,11 @@ impl Scope {
         if self.quick {
             let train = &mut settings.train;
             if train.protocol.is_some() && train.batch.is_none() {
-                train.walks = Some(10);
+                train.walks = Some(6);
             }
-            train.epochs = Some(train.epochs().div_ceil(10).max(4));
+            if train.protocol.is_some() {
+                train.epochs = Some(train.epochs().div_ceil(10).max(4));
+            }
         }
         settings
     }
