@@ -38,7 +38,7 @@ pub(super) struct Slopes<'a> {
     kernel: Kernel,
     dim: usize,
     /// Of every pair, in the order of the batch.
-    slopes: Vec<f32>,
+    of_pairs: Vec<f32>,
     /// The rows of the centres as they were.
     rows: Vec<f32>,
     /// The centres' own side of the gradient.
@@ -68,7 +68,7 @@ impl<'a> Slopes<'a> {
         let losses: Vec<f64> =
             parts.into_par_iter().map(|part| unsafe { kernel.run(part) }).collect();
         let loss = losses.iter().sum();
-        Self { batch, kernel, dim, slopes, rows, own, loss }
+        Self { batch, kernel, dim, of_pairs: slopes, rows, own, loss }
     }
 
     /// Writes the gradient at all rows to `out`.
@@ -111,7 +111,7 @@ impl<'a> Slopes<'a> {
                 unsafe { prefetch::<V>(row(centre).as_ptr(), dim) }
             }
             // SAFETY: promised by the caller.
-            unsafe { add::<V>(out, self.slopes[pair as usize], row(centre)) }
+            unsafe { add::<V>(out, self.of_pairs[pair as usize], row(centre)) }
         }
     }
 }

@@ -99,7 +99,7 @@ impl Experiment {
         match self {
             Self::Table1 | Self::All => {}
             Self::Table2 => {
-                for row in TABLE_2.iter().filter(|row| scope.can(row, graph)) {
+                for row in TABLE_2.iter().filter(|row| Scope::can(row, graph)) {
                     runs.add(graph, row.name.to_owned(), 0.0, Want::Scores, |seed| {
                         row.settings(seed)
                     });

@@ -129,8 +129,8 @@ impl Figure {
             let box_of = [(x, 13), (x + 14, 23)];
             area.draw(&Rectangle::new(box_of, COLOURS[of % COLOURS.len()].filled()))?;
             area.draw(&Text::new(name.clone(), (x + 20, 11), style.clone()))?;
-            let width = style.box_size(name).map_or(8 * name.len() as i32, |size| size.0 as i32);
-            x += 20 + width + 22;
+            let width = style.box_size(name).map_or(100, |size| size.0);
+            x += 20 + width.cast_signed() + 22;
         }
         Ok(())
     }
@@ -295,8 +295,8 @@ fn ticks((low, high): (f64, f64), log: bool) -> Vec<f64> {
     let decade = 10_f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * decade);
     let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(decade);
-    let first = (low / step).ceil() as i64;
-    (first..).map(|at| at as f64 * step).take_while(|tick| *tick <= high).collect()
+    let range = (low / step).ceil() as i64..=(high / step).floor() as i64;
+    range.map(|at| at as f64 * step).collect()
 }
 
 #[cfg(test)]

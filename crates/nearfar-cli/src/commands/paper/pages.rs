@@ -79,7 +79,8 @@ impl Press<'_> {
         let missing: Vec<&str> =
             missing.into_iter().filter(|graph| !self.graphs.has(graph)).collect();
         if !missing.is_empty() {
-            page.text += &format!("\n\nNot at hand, and left out: {}.", missing.join(", "));
+            let missing = missing.join(", ");
+            page.text = format!("{}\n\nNot at hand, and left out: {missing}.", page.text);
         }
         if self.scope.quick {
             page.text += "\n\n**A quick look**: few epochs, few walks, one seed. The scores say \

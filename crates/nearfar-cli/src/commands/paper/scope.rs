@@ -18,7 +18,7 @@ impl Scope {
     }
 
     /// Whether a row can be trained on a graph: all pairs of PubMed would take hours.
-    pub(super) fn can(&self, row: &Row, graph: &str) -> bool {
+    pub(super) fn can(row: &Row, graph: &str) -> bool {
         graph != "pubmed" || !row.takes_all_pairs()
     }
 
