@@ -188,14 +188,36 @@ fn start(nodes: usize, config: &TrainConfig) -> Vec<f32> {
 mod tests {
     use super::*;
 
+    fn some_batch(n: usize, dim: usize) -> (Batch, Vec<f32>, [(Node, Node, f32); 6]) {
+        let pairs =
+            [(1, 0, 0.5), (1, 4, -0.25), (1, 1, 0.3), (4, 1, 0.2), (4, 0, -0.75), (4, 2, -0.1)];
+        let mut rng = Rng::new(0, Purpose::Start, 0, 0);
+        let z = (0..n * dim).map(|_| rng.normal() as f32 * 0.5).collect();
+        (Batch::new(n, pairs.to_vec(), 6), z, pairs)
+    }
+
+    /// Rows without any pair move on by their means, as in steps of libraries.
+    #[test]
+    fn a_table_takes_dense_steps_of_adam() {
+        for dim in [5, 16, 128] {
+            let (batch, z, _) = some_batch(5, dim);
+            let (mut table, mut dense) = (z.clone(), z);
+            let (mut adam, mut oracle) = (Adam::new(5 * dim), Adam::new(5 * dim));
+            for _ in 0..3 {
+                let mut gradient = vec![0.0; 5 * dim];
+                Slopes::new(Kernel::detect(), &batch, &dense, dim).gradient(&mut gradient);
+                oracle.step(0.01, &mut dense, &gradient);
+                let slopes = Slopes::new(Kernel::detect(), &batch, &table, dim);
+                slopes.step(&mut adam, 0.01, &mut table);
+            }
+            assert!(table == dense && adam == oracle, "{dim}");
+        }
+    }
+
     #[test]
     fn the_gradient_is_that_of_the_loss() {
         let (n, dim) = (5, 19);
-        let pairs =
-            [(1, 0, 0.5), (1, 4, -0.25), (1, 1, 0.3), (4, 1, 0.2), (4, 0, -0.75), (4, 2, -0.1)];
-        let batch = Batch::new(n, pairs.to_vec(), 6);
-        let mut rng = Rng::new(0, Purpose::Start, 0, 0);
-        let z: Vec<f32> = (0..n * dim).map(|_| rng.normal() as f32 * 0.5).collect();
+        let (batch, z, pairs) = some_batch(n, dim);
         let loss = |z: &[f32]| -> f64 {
             let row = |node: u32| z[node as usize * dim..][..dim].iter().map(|&x| f64::from(x));
             let cost = |&(i, j, weight): &(u32, u32, f32)| {

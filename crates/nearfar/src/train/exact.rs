@@ -25,7 +25,9 @@
 //! sparse, as walks do not go far. Rows are divided among threads, and no sum is: the result is
 //! the same on any number of them.
 //!
-//! Steps are plain: z −= rate · gradient, as those of the stream trainer are on average. Adam, which
+//! Steps are plain: z −= rate · gradient, as those of the stream trainer are on average. Hubs take
+//! smaller ones: the gradient at z_i can change by up to Σ_j T_ij ‖z_j‖² / 4 for each step of z_i,
+//! and where that is much more than 1 / rate, steps overshoot, and vectors explode. Adam, which
 //! gives every coordinate a step of its own size, does worse here: it turns the noise of the start
 //! into directions before the graph has had its say, and the pull then leaves too few of them (on
 //! Cora and CiteSeer 0.01 to 0.02 less F1 at the same λ, see `docs/method.md`).
@@ -45,6 +47,9 @@ use crate::matrix::{add, multiply_by_transposed};
 use crate::negative::NegativeSampler;
 use crate::positive::{Edges, MeetingRow, Meetings};
 
+/// A node whose pairs weigh more than this takes smaller steps. The mean is 2 + 2 w.
+const HEAVY: f64 = 8.0;
+
 /// Rows and columns of a tile.
 const TILE: (usize, usize) = (64, 512);
 
@@ -58,6 +63,8 @@ pub struct Objective {
     pulled: Vec<f32>,
     /// The sum of all weights, each pair counted once.
     mass: f64,
+    /// The share of a step that each node takes.
+    shares: Vec<f32>,
 }
 
 impl Objective {
@@ -108,7 +115,8 @@ impl Objective {
             .map(|row| row.iter().map(|&weight| f64::from(weight)).sum())
             .collect();
         let mass = sums.iter().sum::<f64>() / 2.0;
-        Self { total, near, pulled, mass }
+        let shares = sums.iter().map(|&sum| (HEAVY / sum).min(1.0) as f32).collect();
+        Self { total, near, pulled, mass, shares }
     }
 
     /// The gradient at `vectors`, rows of `dim` numbers, under a pull of λ. Returns the mean loss
@@ -245,8 +253,11 @@ impl Run for Exact {
         let l2 = self.pull.strength;
         let loss = self.objective.gradient(&self.vectors, config.dim, l2, &mut self.gradient);
         let rate = (config.lr() * (1.0 - epoch as f64 / epochs as f64)) as f32;
-        let steps = self.vectors.par_iter_mut().zip(&self.gradient).with_min_len(1 << 14);
-        steps.for_each(|(x, gradient)| *x -= rate * gradient);
+        let rows = self.vectors.par_chunks_exact_mut(config.dim);
+        let rows = rows.zip(self.gradient.par_chunks_exact(config.dim)).zip(&self.objective.shares);
+        rows.with_min_len(64).for_each(|((row, gradient), share)| {
+            row.iter_mut().zip(gradient).for_each(|(x, gradient)| *x -= rate * share * gradient);
+        });
         let between = epochs.div_ceil(LOOKS);
         let effective_rank = if (epoch + 1).is_multiple_of(between) {
             let rows = self.vectors.chunks_exact(config.dim);

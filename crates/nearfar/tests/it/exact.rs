@@ -196,6 +196,17 @@ fn the_same_bytes_on_any_number_of_threads() {
     }
 }
 
+/// Walks that go on visit a hub all the time, so all pairs pull at it at once.
+#[test]
+fn hubs_stay_in_bounds() {
+    let graph = Arc::new(star(300));
+    let negatives = sampler(&graph, Negatives::Distance);
+    let trainer = Some(Trainer::Exact);
+    let config = TrainConfig { trainer, dim: 8, walk_length: Some(20), ..Default::default() };
+    let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+    assert!(vectors.iter().all(|value| value.abs() < 10.0));
+}
+
 #[test]
 fn every_law_can_be_trained_by() {
     let graph = Arc::new(islands());

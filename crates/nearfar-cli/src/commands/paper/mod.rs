@@ -61,8 +61,8 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         let needed = experiment.graphs(&scope);
         let missing: Vec<&str> = needed.into_iter().filter(|graph| !graphs.has(graph)).collect();
         if !missing.is_empty() && !quiet {
-            let (name, data) = (experiment.name(), args.data.display());
-            print::message(&format!("{name}: without {}, not in {data}", missing.join(", ")));
+            let (name, missing) = (experiment.name(), missing.join(", "));
+            print::message(&format!("{name}: without {missing}"));
         }
     }
     let press = Press { scope: &scope, graphs: &graphs, results: &results };
