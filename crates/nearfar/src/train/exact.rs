@@ -30,7 +30,7 @@
 //! and where that is much more than 1 / rate, steps overshoot, and vectors explode. Adam, which
 //! gives every coordinate a step of its own size, does worse here: it turns the noise of the start
 //! into directions before the graph has had its say, and the pull then leaves too few of them (on
-//! Cora and CiteSeer 0.01 to 0.02 less F1 at the same λ, see `docs/method.md`).
+//! Cora and CiteSeer about 0.03 less F1 at the same λ, see `docs/method.md`).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
