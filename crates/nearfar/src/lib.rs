@@ -2,6 +2,7 @@
 
 pub mod error;
 mod file;
+mod matrix;
 mod memory;
 pub mod rng;
 
@@ -14,6 +15,8 @@ pub mod positive;
 pub mod negative;
 
 pub mod embedding;
+
+pub mod encode;
 
 pub mod train;
 

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     }
     let start_at = Start { checkpoint, ..Default::default() };
     let records = Records::new(args.log.as_deref(), saving)?.with_settings(settings);
-    let listener = Listener::new(settings.train.epochs, records, quiet)?;
+    let listener = Listener::new(settings.train.epochs(), records, quiet)?;
     let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
     let embedding = Embedding::new(graph.names().clone(), settings.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
         let listener =
-            Listener::new(options.settings.train.epochs, Records::new(None, None)?, quiet)?;
+            Listener::new(options.settings.train.epochs(), Records::new(None, None)?, quiet)?;
         options.vectors(rest, Start::default(), listener, None, quiet)
     })?;
     if scores.held_out < scores.asked && !quiet {

@@ -127,7 +127,7 @@ fn a_config_file_sets_what_the_command_line_does_not() {
         messages += &failure(&arguments).replace(text(folder.path()), "FOLDER");
     }
     insta::assert_snapshot!(messages, @r#"
-    error: FOLDER/c.toml: there is no setting 'dims'; there are negatives, gamma, degree-power, landmarks, far, strategy, model, dim, context, walk-length, walks, k, p, q, order, epochs, lr, l2, negative-weight, seed
+    error: FOLDER/c.toml: there is no setting 'dims'; there are negatives, gamma, degree-power, landmarks, far, strategy, model, trainer, protocol, dim, context, walk-length, walks, k, p, q, order, epochs, lr, batch, l2, negative-weight, seed
     error: FOLDER/c.toml: dim: invalid type: string "many", expected usize
     error: FOLDER/c.toml:1: string values must be quoted, expected literal string
     error: dim is 0; it takes 1 to 4096

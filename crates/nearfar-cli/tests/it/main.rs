@@ -11,6 +11,7 @@ mod measure;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;
 mod neighbors;
+mod paper;
 mod report;
 mod scoring;
 mod wrong_input;

@@ -121,7 +121,7 @@ fn epochs(
     let go_on = |_| Ok(ControlFlow::Continue(()));
     let sources = Sources { positives, negatives, nodes: n, rows: tables.centres.rows };
     let start = Instant::now();
-    let mut pairs = Pairs::new(sources);
+    let mut pairs = Pairs::new(n, tables.centres.rows);
     let (mut count, mut training) = (0, Duration::ZERO);
     for epoch in 0..epochs {
         let sampled = pairs.sample(sources, sampling, epoch, go_on);

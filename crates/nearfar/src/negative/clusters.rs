@@ -105,6 +105,12 @@ impl<T: Cell> Clusters<T> {
         self.landmarks.row(from).get(column).map(|cell| cell.index() as u32)
     }
 
+    /// The weight of the hops from one landmark to another.
+    #[inline]
+    pub(super) fn weight(&self, from: usize, to: u32) -> f64 {
+        self.hops(from, to).map_or(self.far_weight, |hops| self.weights[hops as usize])
+    }
+
     /// The nodes whose nearest landmark this is.
     #[inline]
     pub(super) fn members(&self, landmark: u32) -> &[Node] {
@@ -117,12 +123,8 @@ impl<T: Cell> Clusters<T> {
     /// any of its nodes.
     #[inline]
     pub(super) fn fill(&self, landmark: usize, rng: &mut Rng, out: &mut [Node]) {
-        let hops = self.landmarks.row(landmark);
         let (start, end) = self.landmarks.component[landmark];
-        let weight = |q: u32| {
-            let cell = hops.get(q.wrapping_sub(start) as usize);
-            cell.map_or(self.far_weight, |cell| self.weights[cell.index()])
-        };
+        let weight = |q: u32| self.weight(landmark, q);
         let propose = |rng: &mut Rng, n: usize| {
             let (item, unit) = rng.index_and_unit(n);
             (item as u32, unit)

@@ -1,12 +1,13 @@
 //! Well-connected nodes more often: word2vec's law.
 
-use super::NegativeSampler;
+use super::{NegativeSampler, Negatives};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ deg(k)^power, k ≠ i. An isolated node is no one's negative, unless the power is 0.
 pub(super) struct Degree {
+    weights: Vec<f64>,
     all: Alias,
     /// The node with more than half of the weight, if there is one, and the others without it:
     /// as a centre it would reject itself for ever.
@@ -17,7 +18,7 @@ impl Degree {
     pub(super) fn new(graph: &Graph, power: f64) -> Result<Self> {
         let largest = (0..graph.nodes() as Node).map(|k| graph.degree(k)).max().unwrap_or(0);
         let weight = |k| (graph.degree(k) as f64 / largest.max(1) as f64).powf(power);
-        let mut weights: Vec<f64> = (0..graph.nodes() as Node).map(weight).collect();
+        let weights: Vec<f64> = (0..graph.nodes() as Node).map(weight).collect();
         let nothing = || {
             Error::Graph(
                 "no node has a neighbour, so degrees say nothing; use --negatives uniform"
@@ -29,11 +30,12 @@ impl Degree {
         let giant = match weights.iter().position(|&weight| 2.0 * weight > total) {
             None => None,
             Some(giant) => {
-                weights[giant] = 0.0;
-                Some((giant as Node, Alias::new(&weights).ok_or_else(nothing)?))
+                let mut others = weights.clone();
+                others[giant] = 0.0;
+                Some((giant as Node, Alias::new(&others).ok_or_else(nothing)?))
             }
         };
-        Ok(Self { all, giant })
+        Ok(Self { weights, all, giant })
     }
 }
 
@@ -51,5 +53,14 @@ impl NegativeSampler for Degree {
                 }
             };
         }
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::Degree
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        out.copy_from_slice(&self.weights);
+        out[centre as usize] = 0.0;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::NegativeSampler;
+use super::{NegativeSampler, Negatives};
 use crate::graph::{Graph, Node};
 use crate::rng::Rng;
 
@@ -94,5 +94,15 @@ impl NegativeSampler for Edge {
                 }
             };
         }
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::Edge
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        out.fill(1.0);
+        out[centre as usize] = 0.0;
+        self.graph.neighbours(centre).iter().for_each(|&k| out[k as usize] = 0.0);
     }
 }

@@ -1,8 +1,8 @@
 //! The paper's scalable heuristic, "DNS-scalable".
 
-use super::NegativeSampler;
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
+use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Landmarks};
 use crate::error::{Error, Result};
 use crate::graph::Node;
@@ -34,5 +34,20 @@ impl<T: Cell> NegativeSampler for Landmark<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let own = self.0.landmarks.nearest[centre as usize] as usize;
         self.0.fill(own, rng, out);
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::Landmark
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        let own = self.0.landmarks.nearest[centre as usize] as usize;
+        for q in 0..self.0.landmarks.len() as u32 {
+            let members = self.0.members(q);
+            let weight = self.0.weight(own, q) / members.len() as f64;
+            for &k in members {
+                out[k as usize] = weight;
+            }
+        }
     }
 }

@@ -32,10 +32,10 @@
 
 use rayon::prelude::*;
 
-use super::NegativeSampler;
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
 use super::rows::reject;
+use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
@@ -197,6 +197,21 @@ impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
         } else if !self.fill_alike(centre, rng, out) {
             self.fill_rising(centre, rng, out);
         }
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::LandmarkApprox
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        let landmarks = &self.clusters.landmarks;
+        let own = landmarks.nearest[centre as usize] as usize;
+        let a = landmarks.depth[centre as usize];
+        for (k, weight) in out.iter_mut().enumerate() {
+            *weight =
+                self.power(a + landmarks.depth[k], self.clusters.hops(own, landmarks.nearest[k]));
+        }
+        out[centre as usize] = 0.0;
     }
 }
 

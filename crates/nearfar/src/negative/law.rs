@@ -1,5 +1,6 @@
 //! From distance to weight.
 
+use super::Negatives;
 use crate::error::{Error, Result};
 
 /// How a distance becomes a weight: d^γ, and the paper's two ablations of it.
@@ -21,6 +22,14 @@ pub(super) enum Bound {
 }
 
 impl DistanceLaw {
+    pub(super) fn name(self) -> Negatives {
+        match self.bound {
+            Bound::None => Negatives::Distance,
+            Bound::Min => Negatives::DistanceMin,
+            Bound::Max => Negatives::DistanceMax,
+        }
+    }
+
     /// d^γ as a multiple of the largest weight up to `largest` hops, so that no γ overflows. A
     /// distance of 0 has no weight.
     pub(super) fn power(self, d: u32, largest: u32) -> f64 {

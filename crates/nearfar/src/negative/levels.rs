@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::NegativeSampler;
 use super::law::DistanceLaw;
+use super::{NegativeSampler, Negatives};
 use crate::distance::Levels;
 use crate::error::Result;
 use crate::graph::{Graph, Node};
@@ -26,8 +26,20 @@ impl ByLevel {
         Ok(Self { graph: Arc::clone(graph), law, far, room: Mutex::default() })
     }
 
-    /// The weight of each level as a whole.
-    fn masses(&self, levels: &Levels, unreached: usize) -> Vec<f64> {
+    /// Hands the levels around a centre over, with the weight of a node in each.
+    fn search<T>(&self, centre: Node, then: impl FnOnce(&Levels, &[f64]) -> T) -> T {
+        // A thread that panicked while holding the lock left nothing half done in the list.
+        let room = || self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut levels = room().pop().unwrap_or_default();
+        levels.search(&self.graph, &[centre]);
+        let unreached = levels.append_unreached();
+        let result = then(&levels, &self.level_weights(&levels, unreached));
+        room().push(levels);
+        result
+    }
+
+    /// The weight of a node in each level.
+    fn level_weights(&self, levels: &Levels, unreached: usize) -> Vec<f64> {
         let last = levels.len() - 1;
         let far = (unreached > 0).then_some(last);
         let hops = |level| if Some(level) == far { self.far } else { level as u32 };
@@ -38,7 +50,7 @@ impl ByLevel {
         let (low, high) = self.law.limits(mass, self.graph.nodes());
         // Level 0 is the centre itself.
         let weight = |level| if level == 0 { 0.0 } else { power(level).max(low).min(high) };
-        (0..=last).map(|level| size(level) * weight(level)).collect()
+        (0..=last).map(weight).collect()
     }
 }
 
@@ -54,19 +66,28 @@ impl NegativeSampler for ByLevel {
     }
 
     fn fill_each(&self, centre: Node, lists: &mut [(Rng, &mut [Node])]) {
-        // A thread that panicked while holding the lock left nothing half done in the list.
-        let room = || self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut levels = room().pop().unwrap_or_default();
-        levels.search(&self.graph, &[centre]);
-        let unreached = levels.append_unreached();
-        if let Some(alias) = Alias::new(&self.masses(&levels, unreached)) {
+        self.search(centre, |levels, weights| {
+            let mass = |(level, weight): (usize, &f64)| levels.level(level).len() as f64 * weight;
+            let masses: Vec<f64> = weights.iter().enumerate().map(mass).collect();
+            let Some(alias) = Alias::new(&masses) else { return };
             for (rng, out) in lists {
                 for negative in out.iter_mut() {
                     let level = levels.level(alias.draw(rng));
                     *negative = level[rng.below(level.len())];
                 }
             }
-        }
-        room().push(levels);
+        });
+    }
+
+    fn law(&self) -> Negatives {
+        self.law.name()
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        self.search(centre, |levels, weights| {
+            for (level, &weight) in weights.iter().enumerate() {
+                levels.level(level).iter().for_each(|&k| out[k as usize] = weight);
+            }
+        });
     }
 }

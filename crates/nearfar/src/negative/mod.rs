@@ -54,6 +54,25 @@ pub trait NegativeSampler: Send + Sync {
         false
     }
 
+    /// Which law this is; never [`Negatives::Auto`].
+    fn law(&self) -> Negatives;
+
+    /// Fills `out` with weights ∝ P(k|i) for every node k, that of the centre itself being zero.
+    /// All are zero if the centre has no negatives.
+    fn weights(&self, centre: Node, out: &mut [f64]);
+
+    /// Fills `out` with the law itself, P(k|i) for every node k. What costs [`fill`](Self::fill)
+    /// next to nothing takes a pass over all nodes here.
+    fn probabilities(&self, centre: Node, out: &mut [f64]) {
+        self.weights(centre, out);
+        let total: f64 = out.iter().sum();
+        if total > 0.0 {
+            for weight in out {
+                *weight /= total;
+            }
+        }
+    }
+
     /// Whether there is any node that can be a negative of this centre. Only [`Negatives::Edge`]
     /// ever says no: for a centre that is next to all other nodes.
     fn has_negatives(&self, _centre: Node) -> bool {

@@ -105,7 +105,7 @@ impl NegativePlan {
             }
             other @ (Negatives::Uniform | Negatives::Degree | Negatives::Edge) => {
                 let bytes = match other {
-                    Negatives::Degree => graph.nodes() as u64 * 8,
+                    Negatives::Degree => graph.nodes() as u64 * 16,
                     Negatives::Edge => Edge::bytes(graph),
                     _ => 0,
                 };

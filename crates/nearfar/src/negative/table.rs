@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::NegativeSampler;
 use super::law::DistanceLaw;
 use super::outside::Outside;
 use super::rows::Row;
+use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Far, HopRows, HopTable};
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph, Node};
@@ -13,6 +13,7 @@ use crate::rng::Rng;
 
 /// P(k|i) ∝ d(i,k)^γ, by rejection in the centre's row of the hop table.
 pub(super) struct Table<T> {
+    law: DistanceLaw,
     hops: HopRows<T>,
     /// The weight of each cell value; that of 0, no path, is the weight of `far`.
     powers: Vec<f64>,
@@ -73,7 +74,7 @@ impl<T: Cell> Table<T> {
             .into_par_iter()
             .map(|centre| BoundedRow::new(&hops, centre, &counts[centre], &powers, law))
             .collect();
-        Ok(Self { hops, powers, rows, outside: Outside::new(components, n) })
+        Ok(Self { law, hops, powers, rows, outside: Outside::new(components, n) })
     }
 }
 
@@ -132,6 +133,18 @@ impl<T: Cell> NegativeSampler for Table<T> {
                 k => k,
             },
         );
+    }
+
+    fn law(&self) -> Negatives {
+        self.law.name()
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        let BoundedRow { low, high, .. } = self.rows[centre as usize];
+        for (weight, cell) in out.iter_mut().zip(self.hops.row(centre as usize)) {
+            *weight = self.powers[cell.index()].max(low).min(high);
+        }
+        out[centre as usize] = 0.0;
     }
 }
 

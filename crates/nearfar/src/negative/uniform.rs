@@ -1,6 +1,6 @@
 //! Every other node with the same probability.
 
-use super::NegativeSampler;
+use super::{NegativeSampler, Negatives};
 use crate::graph::Node;
 use crate::rng::Rng;
 
@@ -16,5 +16,14 @@ impl NegativeSampler for Uniform {
             let other = rng.below(self.nodes - 1) as Node;
             *negative = other + Node::from(other >= centre);
         }
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::Uniform
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        out.fill(1.0);
+        out[centre as usize] = 0.0;
     }
 }

@@ -24,6 +24,11 @@ impl Edges {
         edges
     }
 
+    /// How many of the edges begin at a node, as a multiple of the mean.
+    pub fn share(&self, node: Node) -> f64 {
+        self.weight(node) / self.mean
+    }
+
     /// The weight of all edges at a node.
     fn weight(&self, node: Node) -> f64 {
         let graph = self.steps.graph();
@@ -45,6 +50,6 @@ impl PositiveSource for Edges {
 
     fn walks_from(&self, start: Node, walks: usize, rng: &mut Rng) -> usize {
         // Rounded up or down at random, so that the mean is right.
-        (walks as f64 * self.weight(start) / self.mean + rng.unit()) as usize
+        (walks as f64 * self.share(start) + rng.unit()) as usize
     }
 }

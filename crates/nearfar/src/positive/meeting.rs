@@ -65,6 +65,27 @@ impl<'g> Meetings<'g> {
         Self { graph, steps: context.saturating_sub(1), totals }
     }
 
+    /// How often each node is among the first `places` nodes of a walk, if one begins at every
+    /// node; 1 on average. A walk that cannot go on stays where it is.
+    pub fn visits(&self, places: usize) -> Vec<f64> {
+        let n = self.graph.nodes();
+        let mut now = vec![1.0; n];
+        let mut sum = now.clone();
+        for _ in 1..places {
+            let mut next = vec![0.0; n];
+            for (node, &mass) in now.iter().enumerate() {
+                if self.graph.degree(node as Node) == 0 {
+                    next[node] += mass;
+                }
+                self.steps_from(node as Node, mass, |to, part| next[to as usize] += part);
+            }
+            now = next;
+            sum.iter_mut().zip(&now).for_each(|(sum, now)| *sum += now);
+        }
+        let share = 1.0 / places.max(1) as f64;
+        sum.into_iter().map(|sum| sum * share).collect()
+    }
+
     /// Computes the row of a node into the caller's room.
     pub fn fill(&self, start: Node, out: &mut MeetingRow) {
         out.begin(start, self.graph.nodes());
@@ -88,13 +109,17 @@ impl<'g> Meetings<'g> {
 
     /// Sends what the walk has at a node on to its neighbours.
     fn spread(&self, node: Node, mass: f64, out: &mut MeetingRow) {
-        let neighbours = self.graph.neighbours(node);
-        let mut send = |to: Node, part: f64| {
+        self.steps_from(node, mass, |to, part| {
             out.next[to as usize] += part;
             if !std::mem::replace(&mut out.seen[to as usize], true) {
                 out.nodes.push(to);
             }
-        };
+        });
+    }
+
+    /// Divides what the walk has at a node among its neighbours.
+    fn steps_from(&self, node: Node, mass: f64, mut send: impl FnMut(Node, f64)) {
+        let neighbours = self.graph.neighbours(node);
         if let (Some(totals), Some(weights)) = (&self.totals, self.graph.weights(node)) {
             let unit = mass / totals[node as usize];
             for (&to, &weight) in neighbours.iter().zip(weights) {

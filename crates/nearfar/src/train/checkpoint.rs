@@ -22,9 +22,13 @@ use crate::file::{read_all, write_whole};
 pub struct State<'a> {
     /// Epochs that are done.
     pub epoch: usize,
-    pub(super) dim: usize,
-    pub(super) tables: &'a Tables,
-    pub(super) pull: &'a Pull,
+    held: Held<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Held<'a> {
+    Tables { dim: usize, tables: &'a Tables, pull: &'a Pull },
+    Vectors(&'a [f32]),
 }
 
 /// A state that was saved.
@@ -40,22 +44,38 @@ pub struct Checkpoint {
     others: Option<Vec<f32>>,
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
+    /// The state of a run that can be resumed.
+    pub(super) fn of_tables(epoch: usize, dim: usize, tables: &'a Tables, pull: &'a Pull) -> Self {
+        Self { epoch, held: Held::Tables { dim, tables, pull } }
+    }
+
+    /// The vectors of a run that cannot.
+    pub(super) fn of_vectors(epoch: usize, vectors: &'a [f32]) -> Self {
+        Self { epoch, held: Held::Vectors(vectors) }
+    }
+
     /// The vectors, row by row.
     pub fn vectors(&self) -> Vec<f32> {
-        self.tables.centres.iter().flat_map(|row| &row[..self.dim]).copied().collect()
+        match self.held {
+            Held::Tables { dim, tables, .. } => {
+                tables.centres.iter().flat_map(|row| &row[..dim]).copied().collect()
+            }
+            Held::Vectors(vectors) => vectors.to_vec(),
+        }
     }
 
     /// Saves the state, whole or not at all. `settings` comes back from [`Checkpoint::load`].
+    /// Only the stream trainer has a state that can be saved.
     pub fn save(&self, path: &Path, settings: &str) -> Result<()> {
-        let tables =
-            [("centres", Some(&self.tables.centres)), ("others", self.tables.others.as_ref())];
+        let Held::Tables { tables, pull, .. } = self.held else { return Err(no_checkpoints()) };
+        let tables = [("centres", Some(&tables.centres)), ("others", tables.others.as_ref())];
         let tables = tables.into_iter().filter_map(|(name, table)| Some((name, table?)));
         let mut header = serde_json::json!({"__metadata__": {
             "settings": settings,
             "epoch": self.epoch.to_string(),
-            "l2": self.pull.strength.to_string(),
-            "rank": self.pull.last.map_or(String::new(), |rank| rank.to_string()),
+            "l2": pull.strength.to_string(),
+            "rank": pull.last.map_or(String::new(), |rank| rank.to_string()),
         }});
         let mut end = 0;
         for (name, table) in tables.clone() {
@@ -77,6 +97,12 @@ impl State<'_> {
             tables.clone().try_for_each(|(_, table)| write_floats(out, table.values()))
         })
     }
+}
+
+/// Why a run of another trainer than the stream one is neither saved nor resumed.
+pub(super) fn no_checkpoints() -> Error {
+    let message = "only runs of the stream trainer can be saved and resumed";
+    Error::Option(format!("{message}; leave --checkpoint out, or use --trainer stream"))
 }
 
 impl Checkpoint {

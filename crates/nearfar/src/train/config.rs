@@ -16,22 +16,29 @@ pub struct TrainConfig {
     /// What is trained
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().model))]
     pub model: Model,
+    /// How it is trained [default: stream; batch for gae, vgae, gcn, sage and --protocol paper]
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
+    pub trainer: Option<Trainer>,
+    /// Whose settings and whose small print
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
+    pub protocol: Option<Protocol>,
     /// Numbers in a vector
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().dim))]
     pub dim: usize,
-    /// Nodes in a window: the first one is pulled to the others [LINE: 2]
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().context))]
-    pub context: usize,
-    /// Nodes in a walk; windows slide along it [default: one window]
+    /// Nodes in a window: the first one is pulled to the others [default: 5; paper: 4; line, gae
+    /// and vgae: 2, an edge]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub context: Option<usize>,
+    /// Nodes in a walk; windows slide along it [default: one window; paper: 20]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walk_length: Option<usize>,
     /// Walks from every node in an epoch [default: as many as make 60 pairs for every edge and
-    /// direction in all, but at least 5]
+    /// direction in all, but at least 5; gcn and sage: 5; paper: 50]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
-    /// Negatives for every window
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().k))]
-    pub k: usize,
+    /// Negatives for every window [default: 10; paper: 20; gae and vgae: 1]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub k: Option<usize>,
     /// Return parameter of node2vec: its walks go back less for larger p
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().p))]
     pub p: f64,
@@ -41,13 +48,17 @@ pub struct TrainConfig {
     /// 1: a node has one vector; 2: it has another one for when it is the other end of a pair
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().order))]
     pub order: usize,
-    /// Times to go through all nodes
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().epochs))]
-    pub epochs: usize,
-    /// Learning rate at the start; it falls to zero
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().lr))]
-    pub lr: f64,
-    /// Pull to the origin: a number, or `auto`, which finds it while training
+    /// Times to go through all nodes [default: stream 12, batch 30, exact 60; gae, vgae, gcn and
+    /// sage: 400]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub epochs: Option<usize>,
+    /// Learning rate at the start; it falls to zero, but in batches [default: 0.5; batch 0.01]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub lr: Option<f64>,
+    /// Nodes whose walks make a step of the batch trainer [default: 8; gae, vgae, gcn and sage: all]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub batch: Option<usize>,
+    /// Pull to the origin: a number, or `auto`, which finds it while training; none in batches
     #[cfg_attr(feature = "clap", arg(long, value_name = "λ", default_value_t = Self::default().l2))]
     pub l2: L2,
     /// Weight of the negatives of a window against its positives
@@ -70,6 +81,73 @@ pub enum Model {
     Node2vec,
     /// Neighbours.
     Line,
+    /// Neighbours; vectors by graph convolutions.
+    Gae,
+    /// Neighbours; vectors by graph convolutions with a mean and a variance.
+    Vgae,
+    /// Nodes on walks; vectors by graph convolutions.
+    Gcn,
+    /// Nodes on walks; vectors by `GraphSAGE` with means.
+    Sage,
+}
+
+impl Model {
+    /// The name, as it is written in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deepwalk => "deepwalk",
+            Self::Node2vec => "node2vec",
+            Self::Line => "line",
+            Self::Gae => "gae",
+            Self::Vgae => "vgae",
+            Self::Gcn => "gcn",
+            Self::Sage => "sage",
+        }
+    }
+
+    /// Whether near pairs are edges, not walks.
+    pub(super) fn by_edges(self) -> bool {
+        matches!(self, Self::Line | Self::Gae | Self::Vgae)
+    }
+
+    /// Whether vectors are computed by a network over the graph, not looked up.
+    pub(super) fn has_network(self) -> bool {
+        matches!(self, Self::Gae | Self::Vgae | Self::Gcn | Self::Sage)
+    }
+}
+
+/// How vectors are trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Trainer {
+    /// On sampled pairs, one after the other: fast, for graphs of any size.
+    #[default]
+    Stream,
+    /// On sampled pairs, in batches, by Adam: for any model.
+    Batch,
+    /// On all pairs at once, by exact probabilities: for graphs of up to some ten thousand nodes.
+    Exact,
+}
+
+/// Settings and small print that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Protocol {
+    /// Those of the paper's own code: normal vectors at the start, and negatives that the windows
+    /// of a centre share within a batch, but for uniform ones.
+    Paper,
+}
+
+/// What is not given. The help texts above say the same.
+struct Defaults {
+    context: usize,
+    length: Option<usize>,
+    walks: Option<usize>,
+    k: usize,
+    epochs: usize,
+    lr: f64,
 }
 
 /// The pull to the origin.
@@ -86,16 +164,19 @@ impl Default for TrainConfig {
     fn default() -> Self {
         Self {
             model: Model::Deepwalk,
+            trainer: None,
+            protocol: None,
             dim: 128,
-            context: 5,
+            context: None,
             walk_length: None,
             walks: None,
-            k: 10,
+            k: None,
             p: 1.0,
             q: 1.0,
             order: 1,
-            epochs: 12,
-            lr: 0.5,
+            epochs: None,
+            lr: None,
+            batch: None,
             l2: L2::Auto,
             negative_weight: 1.0,
             seed: 0,
@@ -113,13 +194,14 @@ impl TrainConfig {
         let is_not_one = |value: f64| (value - 1.0).abs() > f64::EPSILON;
         match self {
             c if !(1..=4096).contains(&c.dim) => refuse("dim", &c.dim, "1 to 4096"),
-            c if !(2..=1000).contains(&c.context) => refuse("context", &c.context, "2 to 1000"),
+            c if !(2..=1000).contains(&c.window()) => refuse("context", &c.window(), "2 to 1000"),
             c if c.walk_length.is_some_and(|length| !(c.window()..=1000).contains(&length)) => {
                 let length = c.walk_length.unwrap_or_default();
                 refuse("walk-length", &length, &format!("{} (a window) to 1000", c.window()))
             }
             c if c.walks == Some(0) => refuse("walks", &0, "at least 1"),
-            c if !(1..=1000).contains(&c.k) => refuse("k", &c.k, "1 to 1000"),
+            c if !(1..=1000).contains(&c.k()) => refuse("k", &c.k(), "1 to 1000"),
+            c if c.batch == Some(0) => refuse("batch", &0, "at least 1"),
             c if !positive(c.p) => refuse("p", &c.p, "a number above 0"),
             c if !positive(c.q) => refuse("q", &c.q, "a number above 0"),
             c if c.model != Model::Node2vec && (is_not_one(c.p) || is_not_one(c.q)) => {
@@ -127,9 +209,9 @@ impl TrainConfig {
                 Err(Error::Option(message.to_owned()))
             }
             c if !(1..=2).contains(&c.order) => refuse("order", &c.order, "1 or 2"),
-            c if c.epochs == 0 => refuse("epochs", &0, "at least 1"),
-            c if !positive(c.lr) || c.lr > 10.0 => {
-                refuse("lr", &c.lr, "a number above 0, up to 10")
+            c if c.epochs == Some(0) => refuse("epochs", &0, "at least 1"),
+            c if !positive(c.lr()) || c.lr() > 10.0 => {
+                refuse("lr", &c.lr(), "a number above 0, up to 10")
             }
             c if !positive(c.negative_weight) => {
                 refuse("negative-weight", &c.negative_weight, "a number above 0")
@@ -137,14 +219,94 @@ impl TrainConfig {
             Self { l2: L2::Value(l2), .. } if !(0.0..=2.0).contains(l2) => {
                 refuse("l2", l2, "'auto' or a number from 0 to 2")
             }
-            _ => Ok(()),
+            c => c.validate_together(),
         }
+    }
+
+    /// Checks what makes no sense together.
+    fn validate_together(&self) -> Result<()> {
+        let (trainer, name) = (self.trainer(), self.model.name());
+        let message = match trainer {
+            Trainer::Stream | Trainer::Exact if self.model.has_network() => {
+                format!("{name} is trained in batches; use --trainer batch, or leave it out")
+            }
+            Trainer::Stream | Trainer::Exact if self.protocol.is_some() => {
+                let message = "the paper's protocol is one of batches";
+                format!("{message}; use --trainer batch, or leave --protocol out")
+            }
+            Trainer::Exact if self.model == Model::Node2vec => {
+                let message = "whom node2vec's walks meet depends on the step before, which the \
+                               exact trainer does not follow";
+                format!("{message}; use --model deepwalk or --trainer stream")
+            }
+            Trainer::Batch | Trainer::Exact if self.order == 2 => {
+                "only the stream trainer has a second vector for a node; use --order 1 or \
+                 --trainer stream"
+                    .to_owned()
+            }
+            Trainer::Batch if self.l2 != L2::Auto => {
+                "the batch trainer has no pull to the origin; leave --l2 out, or use --trainer \
+                 stream or exact"
+                    .to_owned()
+            }
+            Trainer::Stream | Trainer::Exact if self.batch.is_some() => {
+                "only the batch trainer has batches; leave --batch out, or use --trainer batch"
+                    .to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Option(message))
+    }
+
+    fn defaults(&self) -> Defaults {
+        let stream = Defaults { context: 5, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
+        match self.trainer() {
+            Trainer::Stream => stream,
+            Trainer::Exact => Defaults { epochs: 60, ..stream },
+            Trainer::Batch if self.model.has_network() => {
+                let k = if self.model.by_edges() { 1 } else { 10 };
+                Defaults { walks: Some(5), k, epochs: 400, lr: 0.01, ..stream }
+            }
+            Trainer::Batch if self.protocol == Some(Protocol::Paper) => {
+                let (length, walks) = (Some(20), Some(50));
+                Defaults { context: 4, length, walks, k: 20, epochs: 30, lr: 0.01 }
+            }
+            Trainer::Batch => Defaults { epochs: 30, lr: 0.01, ..stream },
+        }
+    }
+
+    /// How it is trained.
+    pub fn trainer(&self) -> Trainer {
+        let batch = self.model.has_network() || self.protocol.is_some();
+        self.trainer.unwrap_or(if batch { Trainer::Batch } else { Trainer::Stream })
+    }
+
+    /// Times to go through all nodes.
+    pub fn epochs(&self) -> usize {
+        self.epochs.unwrap_or_else(|| self.defaults().epochs)
+    }
+
+    /// The learning rate at the start.
+    pub fn lr(&self) -> f64 {
+        self.lr.unwrap_or_else(|| self.defaults().lr)
+    }
+
+    /// Negatives for every window.
+    pub fn k(&self) -> usize {
+        self.k.unwrap_or_else(|| self.defaults().k)
+    }
+
+    /// Start nodes in a batch, of so many nodes.
+    pub(super) fn batch(&self, nodes: usize) -> usize {
+        const OF_A_TABLE: usize = 8;
+        let usual = if self.model.has_network() { nodes } else { OF_A_TABLE };
+        self.batch.unwrap_or(usual).min(nodes).max(1)
     }
 
     /// The sizes of a step with this pull, when this part of the run is done.
     pub(super) fn step(&self, l2: f64, done: f64) -> Step {
-        let rate = self.lr * (1.0 - done);
-        let far = rate / self.k as f64;
+        let rate = self.lr() * (1.0 - done);
+        let far = rate / self.k() as f64;
         Step {
             near: (rate / (self.window() - 1) as f64) as f32,
             far: (far * self.negative_weight) as f32,
@@ -154,12 +316,15 @@ impl TrainConfig {
 
     /// Nodes in a window.
     pub fn window(&self) -> usize {
-        if self.model == Model::Line { 2 } else { self.context }
+        let walk = || self.context.unwrap_or_else(|| self.defaults().context);
+        if self.model.by_edges() { 2 } else { walk() }
     }
 
     /// Nodes in a walk.
     pub fn length(&self) -> usize {
-        self.walk_length.unwrap_or_else(|| self.window())
+        let usual = || self.defaults().length.filter(|_| !self.model.by_edges());
+        let length = self.walk_length.or_else(usual);
+        length.unwrap_or(0).max(self.window())
     }
 
     /// Windows in a walk.
@@ -173,9 +338,10 @@ impl TrainConfig {
         const PAIRS: f64 = 60.0;
         const FEWEST: usize = 5;
         let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
-        let pairs = self.windows() * (self.window() - 1) * self.epochs;
+        let pairs = self.windows() * (self.window() - 1) * self.epochs();
         let walks = PAIRS * degree / pairs as f64;
-        self.walks.unwrap_or((walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000))
+        let walks = (walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000);
+        self.walks.or(self.defaults().walks).unwrap_or(walks)
     }
 }
 

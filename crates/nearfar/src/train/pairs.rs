@@ -65,9 +65,9 @@ impl Sampling {
 }
 
 impl Pairs {
-    /// Room for the pairs of an epoch, to be used again for the next.
-    pub fn new(sources: Sources<'_>) -> Self {
-        let blocks = sources.blocks();
+    /// Room for the pairs of an epoch, to be used again for the next; blocks have so many rows.
+    pub fn new(nodes: usize, rows: usize) -> Self {
+        let blocks = nodes.div_ceil(rows);
         let buckets = vec![vec![Vec::new(); blocks]; blocks];
         Self { buckets, count: 0, ahead: Ahead::default() }
     }

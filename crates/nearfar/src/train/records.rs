@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
-use super::checkpoint::{Checkpoint, State};
+use super::checkpoint::{Checkpoint, State, no_checkpoints};
+use super::config::Trainer;
 use super::event::Event;
 use super::settings::{Settings, check_same};
 use crate::error::{Error, Result};
@@ -42,6 +43,9 @@ impl Saving {
         graph: &Graph,
         settings: &Settings,
     ) -> Result<(Self, Option<Checkpoint>)> {
+        if settings.train.trainer() != Trainer::Stream {
+            return Err(no_checkpoints());
+        }
         std::fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
         let file = folder.join("checkpoint.safetensors");
         let settings = settings.describe(graph);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::config::TrainConfig;
+use super::config::{TrainConfig, Trainer};
 use super::memory;
 use crate::error::{Error, Result};
 use crate::file::read_text;
@@ -69,9 +69,13 @@ impl Settings {
         let beside = memory(graph, &self.train, self.negatives.negatives.may_be_exact());
         let left = max_memory.checked_sub(graph_bytes).filter(|&left| left >= beside);
         let left = left.ok_or_else(|| {
+            let way_out = match self.train.trainer() {
+                Trainer::Stream => "use fewer --walks or a smaller --dim",
+                Trainer::Batch => "use a smaller --batch or --dim",
+                Trainer::Exact => "use --trainer stream",
+            };
             Error::Budget(format!(
-                "vectors and pairs take {} MB, more than --max-memory; use fewer --walks or a \
-                 smaller --dim, or allow more",
+                "vectors and pairs take {} MB, more than --max-memory; {way_out}, or allow more",
                 (graph_bytes + beside).div_ceil(1_000_000)
             ))
         })?;
@@ -82,8 +86,8 @@ impl Settings {
         Ok((plan, total))
     }
 
-    /// Settings and graph, as a JSON object for a checkpoint.
-    pub(super) fn describe(&self, graph: &Graph) -> String {
+    /// Settings and graph, as a JSON object: all that vectors depend on.
+    pub fn describe(&self, graph: &Graph) -> String {
         let graph = ("graph".to_owned(), format!("{:016x}", graph.fingerprint()).into());
         let all: Map<String, Value> = std::iter::once(graph).chain(self.fields()).collect();
         Value::Object(all).to_string()

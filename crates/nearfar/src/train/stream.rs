@@ -9,9 +9,16 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::blocks::{Blocks, rounds};
-use super::kernel::{Kernel, Rows, Step};
-use super::pairs::Pairs;
+use super::checkpoint::{Checkpoint, State};
+use super::config::TrainConfig;
+use super::kernel::{Kernel, LANES, Rows, Step};
+use super::pairs::{Pairs, Sampling, Sources};
+use super::pull::Pull;
+use super::{Done, Run, epochs_ahead, small_vectors};
 use crate::error::Result;
+use crate::graph::Graph;
+use crate::negative::NegativeSampler;
+use crate::positive::PositiveSource;
 
 /// What is trained: a vector for every node and, in models of second order, another one for the
 /// node as the other end of a pair.
@@ -28,6 +35,100 @@ pub struct Tables {
 struct Share<'a> {
     centres: &'a mut [f32],
     others: Option<&'a mut [f32]>,
+}
+
+/// The trainer.
+pub(super) struct Stream<'a> {
+    config: &'a TrainConfig,
+    kernel: Kernel,
+    sampling: Sampling,
+    positives: Box<dyn PositiveSource>,
+    negatives: &'a dyn NegativeSampler,
+    nodes: usize,
+    tables: Tables,
+    /// Those of the last epoch, whose room the next one uses again.
+    pairs: Pairs,
+    pull: Pull,
+}
+
+impl<'a> Stream<'a> {
+    /// Prepares a run, and goes on from a state if there is one.
+    pub(super) fn new(
+        kernel: Kernel,
+        checkpoint: Option<&Checkpoint>,
+        graph: &Graph,
+        positives: Box<dyn PositiveSource>,
+        negatives: &'a dyn NegativeSampler,
+        config: &'a TrainConfig,
+    ) -> Result<Self> {
+        let sampling = Sampling {
+            walks: config.walks(graph),
+            length: config.length(),
+            context: config.window(),
+            negatives: config.k(),
+            ahead: if negatives.visits_are_slow() { epochs_ahead(graph, config) } else { 1 },
+            seed: config.seed,
+        };
+        let nodes = graph.nodes();
+        let mut tables = tables(nodes, config);
+        let mut pull = Pull::new(config.l2, graph, config.dim);
+        if let Some(checkpoint) = checkpoint {
+            checkpoint.restore(&mut tables)?;
+            (pull.strength, pull.last) = (checkpoint.strength, checkpoint.rank);
+        }
+        let pairs = Pairs::new(nodes, tables.centres.rows);
+        Ok(Self { config, kernel, sampling, positives, negatives, nodes, tables, pairs, pull })
+    }
+}
+
+impl Run for Stream<'_> {
+    fn epoch(
+        &mut self,
+        epoch: usize,
+        go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<(), Done>> {
+        /// About how much of an epoch is spent on sampling.
+        const SAMPLING: f64 = 1.0 / 3.0;
+        let (config, n, epochs) = (self.config, self.nodes, self.config.epochs());
+        let rows = self.tables.centres.rows;
+        let sources =
+            Sources { positives: &*self.positives, negatives: self.negatives, nodes: n, rows };
+        let pairs = &mut self.pairs;
+        let sampled =
+            pairs.sample(sources, self.sampling, epoch as u64, |part| go_on(part * SAMPLING))?;
+        if sampled.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let l2 = self.pull.strength;
+        let step = |part: f64| config.step(l2, (epoch as f64 + part) / epochs as f64);
+        let loss = train(self.kernel, &mut self.tables, pairs, step, |part| {
+            go_on(SAMPLING + part * (1.0 - SAMPLING))
+        })?;
+        let ControlFlow::Continue(loss) = loss else { return Ok(ControlFlow::Break(())) };
+        // A thousand rows show the rank as well as all.
+        let rows = self.tables.centres.iter().step_by(n.div_ceil(1024));
+        let effective_rank = self.pull.adjust(rows, config.dim, epochs - epoch - 1);
+        let loss = loss / (pairs.count as f64).max(1.0);
+        Ok(ControlFlow::Continue(Done { pairs: pairs.count, loss, l2, effective_rank }))
+    }
+
+    fn state(&self, epoch: usize) -> State<'_> {
+        State::of_tables(epoch, self.config.dim, &self.tables, &self.pull)
+    }
+
+    fn into_vectors(self: Box<Self>) -> Vec<f32> {
+        self.tables.centres.into_rows(self.config.dim)
+    }
+}
+
+/// Small random vectors, padded with zeros, which training leaves as they are. Those of other ends
+/// start at zero: pairs then push nothing about until their centres have met.
+fn tables(n: usize, config: &TrainConfig) -> Tables {
+    let padded = config.dim.next_multiple_of(LANES);
+    let rows = Blocks::rows_for(n, padded);
+    let mut centres = Blocks::new(n, rows, padded);
+    small_vectors(config, padded, centres.values_mut());
+    Tables { centres, others: (config.order == 2).then(|| Blocks::new(n, rows, padded)) }
 }
 
 /// Trains all pairs of an epoch. `step(part)` is the size of the steps when this part of the epoch

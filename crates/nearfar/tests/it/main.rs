@@ -2,8 +2,10 @@
 
 mod bad_files;
 mod bad_vectors;
+mod batches;
 mod chi_square;
 mod distances;
+mod exact;
 mod formats;
 mod graphs;
 mod measures;

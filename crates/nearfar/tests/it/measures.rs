@@ -198,9 +198,9 @@ fn distance_aware_negatives_bring_far_nodes_apart() {
         let run = |negatives: Negatives| {
             let config = TrainConfig {
                 dim: 32,
-                context: 4,
+                context: Some(4),
                 walks: Some(20),
-                epochs: 20,
+                epochs: Some(20),
                 l2: L2::Value(0.0),
                 seed,
                 ..Default::default()

@@ -51,6 +51,10 @@ fn check(what: &str, sampler: &dyn NegativeSampler, law: impl Fn(usize) -> Optio
             continue;
         }
         assert!(sampler.has_negatives(centre as Node), "{what}: centre {centre}");
+        let mut exact = vec![f64::NAN; law.len()];
+        sampler.probabilities(centre as Node, &mut exact);
+        let off = exact.iter().zip(&law).map(|(p, law)| (p - law).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-12, "{what}: centre {centre}: {off:e} off its law");
         let mut rng = Rng::new(1, Purpose::Negative, 0, centre as u64);
         sampler.fill(centre as Node, &mut rng, &mut out);
         let mut counts = vec![0_u32; law.len()];

@@ -26,7 +26,7 @@ pub(crate) fn sampler(graph: &Arc<Graph>, negatives: Negatives) -> Box<dyn Negat
 }
 
 fn short() -> TrainConfig {
-    TrainConfig { dim: 24, epochs: 3, ..Default::default() }
+    TrainConfig { dim: 24, epochs: Some(3), ..Default::default() }
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn the_same_bytes_on_any_number_of_threads() {
 fn every_model_gives_the_same_bytes_on_any_number_of_threads() {
     let graph = builtin("builtin:sparse");
     let negatives = sampler(&graph, Negatives::Uniform);
-    let base = || TrainConfig { walks: Some(2), epochs: 2, ..short() };
+    let base = || TrainConfig { walks: Some(2), epochs: Some(2), ..short() };
     for config in [
-        TrainConfig { walk_length: Some(12), context: 4, ..base() },
+        TrainConfig { walk_length: Some(12), context: Some(4), ..base() },
         TrainConfig { model: Model::Node2vec, p: 0.5, q: 2.0, ..base() },
         TrainConfig { model: Model::Line, ..base() },
         TrainConfig { model: Model::Line, order: 2, ..base() },
@@ -74,6 +74,14 @@ struct Each(Box<dyn NegativeSampler>);
 impl NegativeSampler for Each {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         self.0.fill(centre, rng, out);
+    }
+
+    fn law(&self) -> Negatives {
+        self.0.law()
+    }
+
+    fn weights(&self, centre: Node, out: &mut [f64]) {
+        self.0.weights(centre, out);
     }
 }
 
@@ -171,7 +179,7 @@ fn vectors_neither_explode_nor_vanish() {
 #[test]
 fn a_centre_may_have_any_number_of_pairs() {
     let graph = Arc::new(graph(2, &[(0, 1)]));
-    let config = TrainConfig { walks: Some(70_000), context: 2, epochs: 1, ..short() };
+    let config = TrainConfig { walks: Some(70_000), context: Some(2), epochs: Some(1), ..short() };
     let vectors = embed(&graph, &*sampler(&graph, Negatives::Uniform), &config, &mut ()).unwrap();
     assert!(vectors.iter().all(|value| value.is_finite()));
 }
@@ -229,7 +237,7 @@ fn a_resumed_run_ends_in_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     for order in [1, 2] {
-        let config = TrainConfig { epochs: 7, order, ..short() };
+        let config = TrainConfig { epochs: Some(7), order, ..short() };
         let unbroken = embed(&graph, &*negatives, &config, &mut ()).unwrap();
         for after in [1, 2, 6] {
             let broken = embed(&graph, &*negatives, &config, &mut Saver { path: &path, after });
@@ -270,15 +278,15 @@ fn wrong_settings_are_refused() {
     let base = TrainConfig::default;
     for (name, config) in [
         ("dim", TrainConfig { dim: 0, ..base() }),
-        ("context", TrainConfig { context: 1, ..base() }),
+        ("context", TrainConfig { context: Some(1), ..base() }),
         ("walks", TrainConfig { walks: Some(0), ..base() }),
-        ("k", TrainConfig { k: 0, ..base() }),
+        ("k", TrainConfig { k: Some(0), ..base() }),
         ("walk-length", TrainConfig { walk_length: Some(4), ..base() }),
         ("order", TrainConfig { order: 3, ..base() }),
         ("p", TrainConfig { p: 0.0, model: Model::Node2vec, ..base() }),
         ("q", TrainConfig { q: f64::NAN, model: Model::Node2vec, ..base() }),
-        ("epochs", TrainConfig { epochs: 0, ..base() }),
-        ("lr", TrainConfig { lr: f64::NAN, ..base() }),
+        ("epochs", TrainConfig { epochs: Some(0), ..base() }),
+        ("lr", TrainConfig { lr: Some(f64::NAN), ..base() }),
         ("l2", TrainConfig { l2: L2::Value(-1.0), ..base() }),
         ("negative-weight", TrainConfig { negative_weight: -1.0, ..base() }),
     ] {

@@ -43,8 +43,8 @@ impl Default for MeasureConfig {
     fn default() -> Self {
         let (train, negatives) = (TrainConfig::default(), NegativeConfig::default());
         Self {
-            context: train.context,
-            k: train.k,
+            context: train.window(),
+            k: train.k(),
             gamma: negatives.gamma,
             far: negatives.far,
             sources: None,
@@ -58,7 +58,8 @@ impl MeasureConfig {
     /// Checks what can be checked without a graph.
     pub fn validate(&self) -> Result<()> {
         let Self { context, k, walks, .. } = *self;
-        TrainConfig { context, walks, k, ..Default::default() }.validate()?;
+        TrainConfig { context: Some(context), walks, k: Some(k), ..Default::default() }
+            .validate()?;
         NegativeConfig { gamma: self.gamma, ..Default::default() }.validate()?;
         if self.sources == Some(0) {
             let message = "sources is 0; it takes 'all' or a number from 1 on";

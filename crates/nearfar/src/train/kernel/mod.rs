@@ -37,7 +37,7 @@ mod neon;
 mod scalar;
 mod sigmoid;
 
-use sigmoid::wrong_and_loss;
+pub(super) use sigmoid::wrong_and_loss;
 pub(crate) use sigmoid::{exp, ln};
 
 /// Rows are padded with zeros to a multiple of this.

@@ -10,7 +10,7 @@
 /// (1 − σ(x), −log σ(x)), right to 10⁻⁶, with |x| cut at 30. NaN stays NaN, so a run that diverges
 /// shows it in its loss.
 #[inline(always)]
-pub(super) fn wrong_and_loss(x: f32) -> (f32, f32) {
+pub(in crate::train) fn wrong_and_loss(x: f32) -> (f32, f32) {
     let e = exp(-x.clamp(-30.0, 30.0));
     (e / (1.0 + e), ln(1.0 + e))
 }

@@ -1,0 +1,65 @@
+//! How much is run: seeds, graphs, points on curves, and what is left of them in a hurry.
+
+use nearfar::train::Settings;
+
+use super::rows::Row;
+
+pub(super) struct Scope {
+    /// Seeds in the tables.
+    pub(super) seeds: u64,
+    /// A small version of everything.
+    pub(super) quick: bool,
+}
+
+impl Scope {
+    /// Whether there is time for a graph in table 2.
+    pub(super) fn takes(&self, graph: &str) -> bool {
+        !self.quick || ["citeseer", "cora"].contains(&graph)
+    }
+
+    /// Whether a row can be trained on a graph: all pairs of PubMed would take hours.
+    pub(super) fn can(row: &Row, graph: &str) -> bool {
+        graph != "pubmed" || !row.takes_all_pairs()
+    }
+
+    /// Seeds for a graph: fewer in sweeps, fewer on PubMed.
+    pub(super) fn seeds(&self, graph: &str, sweep: bool) -> u64 {
+        let most = match (self.quick, graph, sweep) {
+            (true, ..) => 1,
+            (_, "pubmed", _) => 2,
+            (.., true) => 3,
+            _ => self.seeds,
+        };
+        self.seeds.min(most)
+    }
+
+    pub(super) fn contexts(&self) -> Vec<usize> {
+        if self.quick { vec![2, 4] } else { vec![2, 3, 4, 5, 6, 8, 10, 12, 15] }
+    }
+
+    pub(super) fn few_contexts(&self) -> Vec<usize> {
+        if self.quick { vec![2, 4] } else { vec![2, 4, 8, 12] }
+    }
+
+    pub(super) fn gammas(&self) -> Vec<f64> {
+        if self.quick { vec![0.0, 1.0] } else { vec![0.0, 0.25, 0.5, 0.75, 1.0, 1.25] }
+    }
+
+    pub(super) fn outliers(&self) -> Vec<usize> {
+        if self.quick { vec![0, 20] } else { vec![0, 10, 20, 40, 60, 80] }
+    }
+
+    /// Settings as they are, or with few epochs of few walks.
+    pub(super) fn adjusted(&self, mut settings: Settings) -> Settings {
+        if self.quick {
+            let train = &mut settings.train;
+            if train.protocol.is_some() && train.batch.is_none() {
+                train.walks = Some(6);
+            }
+            if train.protocol.is_some() {
+                train.epochs = Some(train.epochs().div_ceil(10).max(4));
+            }
+        }
+        settings
+    }
+}

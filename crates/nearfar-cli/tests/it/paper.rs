@@ -1,0 +1,66 @@
+//! `nearfar paper`, on small graphs under the names of the paper's.
+
+use std::fs;
+use std::path::Path;
+
+use crate::{nearfar, text};
+
+/// A folder with a small sparse graph in the place of one of the paper's.
+fn data(folder: &Path) {
+    let graph = folder.join("synthetic-sparse");
+    let arguments = ["synth", "sparse", "--nodes", "150", "-q", "-o", text(&graph)];
+    nearfar(&arguments).assert().success();
+}
+
+/// Standard error of an experiment.
+fn run(experiment: &str, folder: &Path, options: &[&str]) -> String {
+    let (data, out) = (folder.join("data"), folder.join("out"));
+    let base = ["paper", experiment, "--quick", "--data", text(&data), "-o", text(&out)];
+    let run = nearfar(&[&base[..], options].concat()).assert().success();
+    String::from_utf8(run.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn an_experiment_leaves_a_page_numbers_and_a_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    data(&folder.path().join("data"));
+    let messages = run("ablation", folder.path(), &[]);
+    assert!(messages.contains("without synthetic-moderate, synthetic-dense"), "{messages}");
+    let read = |file: &str| fs::read_to_string(folder.path().join("out").join(file)).unwrap();
+    let page = read("ablation.md");
+    assert!(page.contains("![Bounded distances](ablation.svg)"), "{page}");
+    assert!(page.contains("left out: synthetic-moderate, synthetic-dense."), "{page}");
+    // Four samplers at two contexts, below a line of names.
+    assert_eq!(read("ablation.csv").lines().count(), 1 + 4 * 2);
+    let json: serde_json::Value = serde_json::from_str(&read("ablation.json")).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 8);
+    assert!(read("ablation.svg").contains("DeepWalk distance-max"));
+    assert!(folder.path().join("out/ablation.png").exists());
+}
+
+#[test]
+fn what_is_done_is_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    data(&folder.path().join("data"));
+    let first = run("similarity", folder.path(), &[]);
+    assert!(first.contains("[2/2] synthetic-sparse, DeepWalk"), "{first}");
+    let runs = folder.path().join("out/quick-runs.jsonl");
+    let whole = fs::read_to_string(&runs).unwrap();
+    let page = || fs::read_to_string(folder.path().join("out/similarity.csv")).unwrap();
+    let before = page();
+    assert!(!run("similarity", folder.path(), &[]).contains("[1/"), "nothing was left to do");
+    // A run that was killed while it wrote: the last line is not whole, and is run again.
+    fs::write(&runs, &whole[..whole.len() - 20]).unwrap();
+    let messages = run("similarity", folder.path(), &[]);
+    assert!(messages.contains("[1/1] synthetic-sparse"), "{messages}");
+    assert_eq!(page(), before);
+    assert_eq!(fs::read_to_string(&runs).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn only_graphs_that_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    data(&folder.path().join("data"));
+    let messages = run("gamma", folder.path(), &["--graphs", "synthetic-dense"]);
+    assert!(!messages.contains("[1/"), "{messages}");
+}

@@ -1,0 +1,243 @@
+//! Training in batches: a step of Adam for the windows of some nodes, over any encoder.
+//!
+//! # Derivation
+//!
+//! A batch takes the walks of some start nodes. Its loss is the mean over its near pairs plus w
+//! times the mean over its far ones,
+//!
+//! ```text
+//! −(1/N) Σ log σ(z_i·z_j) − (w/F) Σ log σ(−z_i·z_k)
+//! ```
+//!
+//! A pair that comes c times weighs c/N, or w c/F: walks from few nodes repeat themselves, and
+//! equal terms have equal gradients, so each is computed once, by [`slopes`](super::slopes).
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::config::{Model, TrainConfig};
+use super::draw::{Batch, Draws};
+use super::kernel::Kernel;
+use super::slopes::Slopes;
+use super::{Done, Run, State, small_vectors};
+use crate::encode::{Adam, Encoder, Kind, Network};
+use crate::error::Result;
+use crate::graph::{Graph, Node};
+use crate::rng::{Purpose, Rng};
+
+/// Batches that are drawn side by side.
+const TOGETHER: u64 = 32;
+
+/// The trainer.
+pub(super) struct Batches<'a> {
+    config: &'a TrainConfig,
+    draws: Draws<'a>,
+    kernel: Kernel,
+    learner: Learner,
+    nodes: usize,
+}
+
+/// What learns, and what it needs to.
+enum Learner {
+    /// A vector for each node: the parameters are the vectors.
+    Table { vectors: Vec<f32>, adam: Adam },
+    /// A network, and room for the gradient at its vectors.
+    Network { encoder: Box<dyn Encoder>, gradient: Vec<f32> },
+}
+
+impl Learner {
+    fn vectors(&self) -> &[f32] {
+        match self {
+            Self::Table { vectors, .. } => vectors,
+            Self::Network { encoder, .. } => encoder.vectors(),
+        }
+    }
+}
+
+impl<'a> Batches<'a> {
+    pub(super) fn new(
+        kernel: Kernel,
+        graph: &Arc<Graph>,
+        draws: Draws<'a>,
+        config: &'a TrainConfig,
+    ) -> Self {
+        let (nodes, dim) = (graph.nodes(), config.dim);
+        let network = |kind| Learner::Network {
+            encoder: Box::new(Network::new(kind, graph, dim, config.seed)),
+            gradient: vec![0.0; nodes * dim],
+        };
+        let learner = match config.model {
+            Model::Deepwalk | Model::Node2vec | Model::Line => {
+                Learner::Table { vectors: start(nodes, config), adam: Adam::new(nodes * dim) }
+            }
+            Model::Gae | Model::Gcn => network(Kind::Gcn),
+            Model::Vgae => network(Kind::Variational),
+            Model::Sage => network(Kind::Sage),
+        };
+        Self { config, draws, kernel, learner, nodes }
+    }
+
+    /// Takes a step for a batch, whose number is `name`, and returns its loss.
+    fn step(&mut self, batch: &Batch, name: u64) -> f64 {
+        let (kernel, config) = (self.kernel, self.config);
+        match &mut self.learner {
+            Learner::Table { vectors, adam } => {
+                let slopes = Slopes::new(kernel, batch, vectors, config.dim);
+                slopes.step(adam, config.lr(), vectors);
+                slopes.loss
+            }
+            Learner::Network { encoder, gradient } => {
+                encoder.forward(Some(&mut Rng::new(config.seed, Purpose::Noise, name, 0)));
+                let slopes = Slopes::new(kernel, batch, encoder.vectors(), config.dim);
+                slopes.gradient(gradient);
+                encoder.backward(gradient);
+                encoder.step(config.lr());
+                slopes.loss
+            }
+        }
+    }
+}
+
+impl Run for Batches<'_> {
+    fn epoch(
+        &mut self,
+        epoch: usize,
+        go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<(), Done>> {
+        let (config, n) = (self.config, self.nodes);
+        let size = config.batch(n);
+        let mut order: Vec<Node> = (0..n as Node).collect();
+        Rng::new(config.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
+        let batches: Vec<&[Node]> = order.chunks(size).collect();
+        let (mut loss, mut pairs) = (0.0, 0);
+        // Some are drawn at a time; how many makes no difference to the result.
+        let together = TOGETHER as usize;
+        for (group, some) in batches.chunks(together).enumerate() {
+            let first = group * together;
+            if go_on(first as f64 / batches.len() as f64)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let drawn: Vec<Batch> = some
+                .par_iter()
+                .enumerate()
+                .map(|(at, starts)| self.draws.batch(epoch, first + at, starts))
+                .collect();
+            for (at, batch) in drawn.iter().enumerate() {
+                let name = (epoch * batches.len() + first + at) as u64;
+                loss += self.step(batch, name);
+                pairs += batch.pairs;
+            }
+        }
+        if let Learner::Network { encoder, .. } = &mut self.learner {
+            encoder.forward(None);
+        }
+        let loss = loss / batches.len().max(1) as f64 / (1.0 + config.negative_weight);
+        Ok(ControlFlow::Continue(Done { pairs, loss, l2: 0.0, effective_rank: None }))
+    }
+
+    fn state(&self, epoch: usize) -> State<'_> {
+        State::of_vectors(epoch, self.learner.vectors())
+    }
+
+    fn into_vectors(self: Box<Self>) -> Vec<f32> {
+        self.learner.vectors().to_vec()
+    }
+}
+
+/// The memory of the encoder, and of the batches that are drawn together.
+pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
+    let (n, dim) = (graph.nodes(), config.dim);
+    let encoder = match config.model {
+        Model::Deepwalk | Model::Node2vec | Model::Line => {
+            ((2 + Adam::NUMBERS) * n * dim * size_of::<f32>()) as u64
+        }
+        Model::Gae | Model::Gcn => Network::bytes(Kind::Gcn, n, dim),
+        Model::Vgae => Network::bytes(Kind::Variational, n, dim),
+        Model::Sage => Network::bytes(Kind::Sage, n, dim),
+    };
+    let size = config.batch(n) as u64;
+    let together = (n as u64).div_ceil(size).min(TOGETHER);
+    let near = if config.model.by_edges() {
+        graph.arcs() as u64 * size / n as u64
+    } else {
+        size * (config.walks(graph) * config.windows() * (config.window() - 1)) as u64
+    };
+    let far = near / (config.window() - 1) as u64 * config.k() as u64;
+    encoder + (n * dim * size_of::<f32>()) as u64 + together * (near * 48 + far * 32 + n as u64 * 8)
+}
+
+/// The vectors that a table starts with: normal ones in the paper's protocol, small ones else.
+fn start(nodes: usize, config: &TrainConfig) -> Vec<f32> {
+    let mut vectors = vec![0.0; nodes * config.dim];
+    if config.protocol.is_none() {
+        small_vectors(config, config.dim, &mut vectors);
+        return vectors;
+    }
+    vectors.par_chunks_exact_mut(config.dim).enumerate().for_each(|(node, row)| {
+        let mut rng = Rng::new(config.seed, Purpose::Start, 0, node as u64);
+        for value in row {
+            *value = rng.normal() as f32;
+        }
+    });
+    vectors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some_batch(n: usize, dim: usize) -> (Batch, Vec<f32>, [(Node, Node, f32); 6]) {
+        let pairs =
+            [(1, 0, 0.5), (1, 4, -0.25), (1, 1, 0.3), (4, 1, 0.2), (4, 0, -0.75), (4, 2, -0.1)];
+        let mut rng = Rng::new(0, Purpose::Start, 0, 0);
+        let z = (0..n * dim).map(|_| rng.normal() as f32 * 0.5).collect();
+        (Batch::new(n, pairs.to_vec(), 6), z, pairs)
+    }
+
+    /// Rows without any pair move on by their means, as in steps of libraries.
+    #[test]
+    fn a_table_takes_dense_steps_of_adam() {
+        for dim in [5, 16, 128] {
+            let (batch, z, _) = some_batch(5, dim);
+            let (mut table, mut dense) = (z.clone(), z);
+            let (mut adam, mut oracle) = (Adam::new(5 * dim), Adam::new(5 * dim));
+            for _ in 0..3 {
+                let mut gradient = vec![0.0; 5 * dim];
+                Slopes::new(Kernel::detect(), &batch, &dense, dim).gradient(&mut gradient);
+                oracle.step(0.01, &mut dense, &gradient);
+                let slopes = Slopes::new(Kernel::detect(), &batch, &table, dim);
+                slopes.step(&mut adam, 0.01, &mut table);
+            }
+            assert!(table == dense && adam == oracle, "{dim}");
+        }
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_loss() {
+        let (n, dim) = (5, 19);
+        let (batch, z, pairs) = some_batch(n, dim);
+        let loss = |z: &[f32]| -> f64 {
+            let row = |node: u32| z[node as usize * dim..][..dim].iter().map(|&x| f64::from(x));
+            let cost = |&(i, j, weight): &(u32, u32, f32)| {
+                let s: f64 = row(i).zip(row(j)).map(|(a, b)| a * b).sum();
+                f64::from(weight.abs()) * (if weight > 0.0 { -s } else { s }).exp().ln_1p()
+            };
+            pairs.iter().map(cost).sum()
+        };
+        let mut found = vec![f32::NAN; n * dim];
+        let slopes = Slopes::new(Kernel::detect(), &batch, &z, dim);
+        slopes.gradient(&mut found);
+        assert!((slopes.loss - loss(&z)).abs() < 1e-5);
+        for at in 0..n * dim {
+            let shifted = |by: f32| {
+                let mut z = z.clone();
+                z[at] += by;
+                loss(&z)
+            };
+            let exact = (shifted(1e-2) - shifted(-1e-2)) / 2e-2;
+            assert!((f64::from(found[at]) - exact).abs() < 1e-3, "{} {exact}", found[at]);
+        }
+    }
+}

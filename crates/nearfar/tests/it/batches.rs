@@ -1,0 +1,110 @@
+//! The batch trainer, over every encoder.
+
+use std::sync::Arc;
+
+use nearfar::graph::{ReadOptions, read};
+use nearfar::negative::Negatives;
+use nearfar::train::{L2, Model, Protocol, TrainConfig, Trainer, embed};
+
+use crate::graphs::{islands, random};
+use crate::training::sampler;
+
+const MODELS: [Model; 7] = [
+    Model::Deepwalk,
+    Model::Node2vec,
+    Model::Line,
+    Model::Gae,
+    Model::Vgae,
+    Model::Gcn,
+    Model::Sage,
+];
+
+fn config(model: Model) -> TrainConfig {
+    TrainConfig { model, trainer: Some(Trainer::Batch), dim: 10, ..Default::default() }
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let graph = Arc::new(random(400, 900, 2));
+    let negatives = sampler(&graph, Negatives::Distance);
+    let paper = TrainConfig { protocol: Some(Protocol::Paper), ..config(Model::Deepwalk) };
+    for config in MODELS.map(config).into_iter().chain([paper]) {
+        let config = TrainConfig { epochs: Some(2), ..config };
+        let train = |threads: usize| -> Vec<u32> {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let vectors = pool.install(|| embed(&graph, &*negatives, &config, &mut ()).unwrap());
+            vectors.into_iter().map(f32::to_bits).collect()
+        };
+        assert!(train(1) == train(3), "{config:?}");
+    }
+}
+
+#[test]
+fn every_model_goes_with_every_law() {
+    let graph = Arc::new(islands());
+    for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::Edge, Negatives::Landmark]
+    {
+        for model in MODELS {
+            let config = TrainConfig { epochs: Some(3), ..config(model) };
+            let vectors = embed(&graph, &*sampler(&graph, negatives), &config, &mut ()).unwrap();
+            assert_eq!(vectors.len(), graph.nodes() * 10);
+            assert!(vectors.iter().all(|value| value.is_finite()), "{model:?} {negatives:?}");
+        }
+    }
+}
+
+#[test]
+fn neighbours_come_near() {
+    let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
+    let negatives = sampler(&graph, Negatives::Uniform);
+    for model in MODELS {
+        let config =
+            TrainConfig { epochs: Some(60), batch: Some(34), lr: Some(0.05), ..config(model) };
+        let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+        let row = |node: u32| &vectors[node as usize * 10..][..10];
+        let dot = |a, b| -> f32 { row(a).iter().zip(row(b)).map(|(x, y)| x * y).sum() };
+        let mean = |pairs: Vec<f32>| pairs.iter().sum::<f32>() / pairs.len() as f32;
+        let pairs = |near: bool| {
+            let all = (0..34).flat_map(|a| (0..a).map(move |b| (a, b)));
+            all.filter(|&(a, b)| graph.has_edge(a, b) == near).map(|(a, b)| dot(a, b)).collect()
+        };
+        let (near, far) = (mean(pairs(true)), mean(pairs(false)));
+        assert!(near > far + 0.5, "{model:?}: {near} {far}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_together_is_refused() {
+    let graph = Arc::new(islands());
+    let negatives = sampler(&graph, Negatives::Uniform);
+    let base = TrainConfig::default;
+    for (way_out, config) in [
+        (
+            "use --trainer batch",
+            TrainConfig { trainer: Some(Trainer::Stream), ..config(Model::Gae) },
+        ),
+        (
+            "use --trainer batch",
+            TrainConfig { trainer: Some(Trainer::Exact), ..config(Model::Sage) },
+        ),
+        (
+            "leave --protocol out",
+            TrainConfig {
+                trainer: Some(Trainer::Exact),
+                protocol: Some(Protocol::Paper),
+                ..base()
+            },
+        ),
+        (
+            "use --model deepwalk or --trainer stream",
+            TrainConfig { trainer: Some(Trainer::Exact), model: Model::Node2vec, ..base() },
+        ),
+        ("use --order 1", TrainConfig { order: 2, ..config(Model::Line) }),
+        ("leave --l2 out", TrainConfig { l2: L2::Value(0.1), ..config(Model::Deepwalk) }),
+        ("leave --batch out", TrainConfig { batch: Some(4), ..base() }),
+        ("at least 1", TrainConfig { batch: Some(0), ..config(Model::Deepwalk) }),
+    ] {
+        let error = embed(&graph, &*negatives, &config, &mut ()).unwrap_err().to_string();
+        assert!(error.contains(way_out), "{error}");
+    }
+}
