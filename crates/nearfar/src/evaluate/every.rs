@@ -23,7 +23,7 @@ use crate::train::{Event, Scores, Sink, State};
 /// let (labels, splits) = (dataset.labels.unwrap(), dataset.splits.unwrap());
 /// let graph = Arc::new(dataset.graph);
 /// let plan = NegativePlan::new(&graph, &NegativeConfig::default(), &Budget::default())?;
-/// let config = TrainConfig { dim: 16, epochs: 4, ..Default::default() };
+/// let config = TrainConfig { dim: 16, epochs: Some(4), ..Default::default() };
 /// let mut listener = (); // one that does listen
 /// let mut every = Every::new(2, &graph, &labels, &splits, &mut listener)?.stop_early(3)?;
 /// embed(&graph, &*plan.build(&graph)?, &config, &mut every)?;

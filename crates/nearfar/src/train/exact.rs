@@ -27,10 +27,8 @@
 //!
 //! Steps are plain: z −= rate · gradient, as those of the stream trainer are on average. Hubs take
 //! smaller ones: the gradient at z_i can change by up to Σ_j T_ij ‖z_j‖² / 4 for each step of z_i,
-//! and where that is much more than 1 / rate, steps overshoot, and vectors explode. Adam, which
-//! gives every coordinate a step of its own size, does worse here: it turns the noise of the start
-//! into directions before the graph has had its say, and the pull then leaves too few of them (on
-//! Cora and CiteSeer about 0.03 less F1 at the same λ, see `docs/method.md`).
+//! and where that is much more than 1 / rate, steps overshoot, and vectors explode. Adam scored
+//! about 0.03 less F1 on Cora and CiteSeer at the same λ (`docs/method.md`); why is not known.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
