@@ -73,7 +73,7 @@ def report(
     parts = None if splits is None else _by_row(own, splits, "splits", _part)
     files = tuple(None if file is None else os.fspath(file) for file in (log, links))
     name = Path(emb).stem if isinstance(emb, (str, os.PathLike)) else Path(path).stem
-    engine = own_graph and own_graph._engine
+    engine = None if own_graph is None else own_graph._engine
     keywords = _options.as_json(_options.part(options, _options.REPORT))
     _nearfar.report(own._engine, os.fspath(path), name, engine, rows, parts, files, keywords)
     return Path(path)
