@@ -135,10 +135,10 @@ pub fn check_writable(path: &Path) -> Result<()> {
 /// use nearfar::embedding::Embedding;
 /// use nearfar::graph::Names;
 /// use nearfar::report::{ReportConfig, Subject, report};
-/// let names = Names::Words(["<b>", "bob", "eve"].into_iter().collect());
+/// let names = Names::Words(["<blink>", "bob", "eve"].into_iter().collect());
 /// let embedding = Embedding::new(names, 2, vec![1.0, 0.0, 2.0, 0.0, 0.0, 1.0])?;
 /// let page = report(&Subject::new("friends", &embedding), &ReportConfig::default())?;
-/// assert!(page.starts_with("<!doctype html>") && !page.contains("<b>"));
+/// assert!(page.starts_with("<!doctype html>") && !page.contains("<blink>"));
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {

@@ -103,6 +103,20 @@ fn a_file_of_nodes_adds_isolated_ones_to_edges_but_not_to_matrices() {
 }
 
 #[test]
+fn quotes_go_with_any_separator() {
+    let folder = tempfile::tempdir().unwrap();
+    for (ending, separator) in [("csv", ","), ("csv", " , "), ("csv", ";"), ("tsv", "\t")] {
+        let path = folder.path().join(format!("a.{ending}"));
+        let lines = ["\"a b\"|c", "c|\"d\"\"e\"", "\"a b\"|\"f\""].join("\n");
+        fs::write(&path, lines.replace('|', separator)).unwrap();
+        let graph = read(path.to_str().unwrap(), &ReadOptions::default()).unwrap().graph;
+        let ids: Vec<_> = (0..graph.nodes() as Node).map(|node| graph.names().get(node)).collect();
+        assert_eq!(ids, ["a b", "c", "d\"e", "f"], "{separator:?}");
+        assert_eq!(graph.edges(), 3, "{separator:?}");
+    }
+}
+
+#[test]
 fn ids_beyond_four_bytes_keep_their_digits() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("big.npy");

@@ -276,13 +276,20 @@ impl<'a> Iterator for Fields<'a> {
             self.rest = end.map(|end| rest[end..].trim_ascii_start());
             return Some(Ok(Cow::Borrowed(&rest[..end.unwrap_or(rest.len())])));
         };
-        if rest.trim_ascii_start().first() == Some(&b'"') {
-            return Some(self.quoted(rest.trim_ascii_start(), separator));
+        let trimmed = trim_blanks(rest, separator);
+        if trimmed.first() == Some(&b'"') {
+            return Some(self.quoted(trimmed, separator));
         }
         let end = rest.iter().position(|&b| b == separator);
         self.rest = end.map(|end| &rest[end + 1..]);
         Some(Ok(Cow::Borrowed(rest[..end.unwrap_or(rest.len())].trim_ascii())))
     }
+}
+
+/// Without the blanks at the start, up to a separator, which may be one.
+fn trim_blanks(text: &[u8], separator: u8) -> &[u8] {
+    let blank = |byte: &&u8| byte.is_ascii_whitespace() && **byte != separator;
+    &text[text.iter().take_while(blank).count()..]
 }
 
 impl<'a> Fields<'a> {
@@ -303,7 +310,7 @@ impl<'a> Fields<'a> {
             field.push(b'"');
             at += 1;
         }
-        let after = rest[at..].trim_ascii_start();
+        let after = trim_blanks(&rest[at..], separator);
         self.rest = after.split_first().map(|(_, tail)| tail);
         match after.first() {
             None => Ok(Cow::Owned(field)),
