@@ -60,7 +60,7 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"dimension": 8}, TypeError, "did you mean 'dim'"),
     ({"workers": 8}, TypeError, "did you mean 'threads'"),
     ({"gama": 8}, TypeError, "did you mean 'gamma'"),
-    ({"xyzzy": 8}, TypeError, "there are checkpoint, config, context, "),
+    ({"xyzzy": 8}, TypeError, "there are batch, checkpoint, config, context, "),
     ({"dim": 0}, ValueError, "dim is 0; it takes 1 to 4096"),
     ({"dim": "many"}, ValueError, 'dim cannot be "many"'),
     ({"dim": 1.5}, ValueError, "dim cannot be 1.5"),
