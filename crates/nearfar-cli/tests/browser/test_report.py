@@ -204,7 +204,7 @@ def test_large_pages_are_small_and_move(large: Path, opened: Any) -> None:
         let frames = 0;
         const step = () => {
             const place = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 };
-            canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: frames % 60 < 30 ? -20 : 20, cancelable: true, ...place }));
+            canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: frames % 60 < 40 ? -20 : 20, cancelable: true, ...place }));
             frames += 1;
             const time = performance.now() - start;
             if (time < 2000) requestAnimationFrame(step); else done(1000 * frames / time);
