@@ -211,6 +211,7 @@ def test_large_pages_are_small_and_move(large: Path, opened: Any) -> None:
         };
         requestAnimationFrame(step);
     })"""
+    report.page.focus("#map")
     rate = report.page.evaluate(zooming)
     choose = report.ask("(() => { const start = performance.now(); nearfar.choose(5); return performance.now() - start; })()")
     print(
