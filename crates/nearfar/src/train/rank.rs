@@ -88,8 +88,11 @@ fn eigenvalues(mut a: Vec<f64>, n: usize) -> Vec<f64> {
             let mut v = row;
             v[k - 1] -= alpha;
             let scale = 2.0 / v.iter().map(|x| x * x).sum::<f64>();
-            let p: Vec<f64> =
-                (0..k).map(|i| scale * (0..k).map(|j| a[i * n + j] * v[j]).sum::<f64>()).collect();
+            // Row by row, as the matrix is symmetric: no sum waits for itself.
+            let mut p = vec![0.0; k];
+            for (row, &v) in a.chunks_exact(n).zip(&v) {
+                p.iter_mut().zip(row).for_each(|(p, a)| *p += scale * v * a);
+            }
             let half = 0.5 * scale * p.iter().zip(&v).map(|(p, v)| p * v).sum::<f64>();
             let w: Vec<f64> = p.iter().zip(&v).map(|(p, v)| p - half * v).collect();
             for i in 0..k {
@@ -121,12 +124,12 @@ fn ql(diagonal: &mut [f64], beside: &mut [f64]) {
                 break;
             }
             let mut g = (diagonal[low + 1] - diagonal[low]) / (2.0 * beside[low]);
-            let r = g.hypot(1.0);
+            let r = length(g, 1.0);
             g = diagonal[high] - diagonal[low] + beside[low] / (g + r.copysign(g));
             let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
             for k in (low..high).rev() {
                 let (f, b) = (s * beside[k], c * beside[k]);
-                let r = f.hypot(g);
+                let r = length(f, g);
                 beside[k + 1] = r;
                 if r == 0.0 {
                     diagonal[k + 1] -= p;
@@ -145,6 +148,11 @@ fn ql(diagonal: &mut [f64], beside: &mut [f64]) {
             beside[high] = 0.0;
         }
     }
+}
+
+/// √(a² + b²). The squares of numbers that come from 32 bits neither overflow nor vanish in 64.
+fn length(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
 }
 
 #[cfg(test)]
