@@ -60,8 +60,9 @@ def adjacency(job):
 
     edges = read_edges(job)
     n = job["nodes"]
-    ends = (numpy.concatenate([edges[:, 0], edges[:, 1]]), numpy.concatenate([edges[:, 1], edges[:, 0]]))
-    matrix = scipy.sparse.csr_matrix((numpy.ones(len(ends[0]), numpy.float32), ends), shape=(n, n))
+    a, b = edges[:, 0], edges[:, 1]
+    ends = numpy.concatenate([a, b]), numpy.concatenate([b, a])
+    matrix = scipy.sparse.csr_matrix((numpy.ones(2 * len(a), numpy.float32), ends), shape=(n, n))
     matrix.data[:] = 1
     matrix.sort_indices()
     return matrix

@@ -8,9 +8,12 @@ not tried again.
 
 import csv
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -20,7 +23,7 @@ COLUMNS = [
     *("load_seconds", "walk_seconds", "train_seconds", "amount", "peak_bytes", "base_bytes"),
     *("score", "score_random", "failure"),
 ]
-NUMBERS = {"graph", "system", "version", "setting", "failure"} ^ set(COLUMNS)
+NUMBERS = set(COLUMNS) - {"graph", "system", "version", "setting", "failure"}
 
 
 class Failure(Exception):
@@ -60,66 +63,34 @@ def child(command, timeout, threads=None, **environment):
     if threads:
         for name in ["RAYON", "NUMBA", "OMP", "OPENBLAS", "MKL"]:
             variables[f"{name}_NUM_THREADS"] = str(threads)
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=variables,
-        text=True,
-        start_new_session=True,
-    )
-    # The peak comes from wait4, which `communicate` would not give; the two pipes are read by it.
-    alarm = Alarm(process, timeout)
-    try:
-        output, errors, status, usage = drain(process)
-    finally:
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            command, stdout=output, stderr=errors, env=variables, start_new_session=True
+        )
+        # Ends it with all its children; the library's own way of waiting would lose the peak.
+        alarm = threading.Timer(timeout, os.killpg, [process.pid, signal.SIGKILL])
+        alarm.start()
+        _, status, usage = os.wait4(process.pid, 0)
         alarm.cancel()
-    seconds = time.perf_counter() - start
-    if alarm.rang:
-        raise Failure(f"took longer than {timeout} s")
-    if status != 0:
-        lines = [line for line in errors.strip().splitlines() if line.strip()]
-        raise Failure(clean(lines[-1] if lines else f"ended with status {status}"))
-    return {"output": output, "seconds": seconds, "peak_bytes": usage.ru_maxrss * 1024}
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            late = seconds >= timeout
+            raise Failure(f"took longer than {timeout} s" if late else last_line(process, errors))
+        output.seek(0)
+        measured = {"seconds": seconds, "peak_bytes": usage.ru_maxrss * 1024}
+        return {"output": output.read(), **measured}
 
 
-class Alarm:
-    """Ends a process and its children when the time is over."""
-
-    def __init__(self, process, timeout):
-        import threading
-
-        self.process, self.rang = process, False
-        self.timer = threading.Timer(timeout, self.ring)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def ring(self):
-        self.rang = True
-        os.killpg(self.process.pid, signal.SIGKILL)
-
-    def cancel(self):
-        self.timer.cancel()
-
-
-def drain(process):
-    import threading
-
-    errors = []
-    reader = threading.Thread(target=lambda: errors.append(process.stderr.read()), daemon=True)
-    reader.start()
-    output = process.stdout.read()
-    reader.join()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return output, errors[0], process.returncode, usage
+def last_line(process, errors):
+    errors.seek(0)
+    lines = [line for line in errors if line.strip()]
+    return clean(lines[-1] if lines else f"ended with status {process.returncode}")
 
 
 def clean(line):
     """One line without the folders of this machine."""
-    import re
-
     return re.sub(r"(/[\w.+-]+){2,}/", "", line.strip())[:200]
 
 

@@ -27,17 +27,27 @@ def write(folder, environments):
         drawn = module.plots(rows)
         figures += drawn
         pictures = "".join(f"\n![{each['title']}]({each['file']})\n" for each in drawn)
-        note = f"[every run]({source}.csv) · {machines[source]}"
-        text = [f"## {module.TITLE}", note, about(module), module.show(rows) + pictures]
+        note = f"[Every run]({source}.csv). {machines[source]}. {versions(rows)}"
+        text = [f"## {module.TITLE}", about(module), module.show(rows) + pictures, note]
         sections.append("\n\n".join(text))
     head = (
         "# Recorded run\n\nMade by `benchsuite/run`; [what is measured, and how](../../README.md). "
         "Figures are medians with the least and the most of all runs; the cases of an axis ran in "
         "turn.\n"
     )
-    (folder / "README.md").write_text("\n".join([head, *sections]).replace("\n\n\n", "\n\n"))
+    left_out = [f"- {name}: {why}" for name, why in environments.suite["left_out"].items()]
+    sections.append("## Not run\n\n" + "\n".join(left_out))
+    text = "\n\n".join([head, *sections]) + "\n"
+    (folder / "README.md").write_text(re.sub(r"\n{3,}", "\n\n", text))
     program = [environments.python("suite"), environments.here / "plot.py", folder]
     subprocess.run(program, input=json.dumps(figures), text=True, check=True)
+
+
+def versions(rows):
+    """Everyone's, in one sentence."""
+    named = [row for row in rows if "version" in row]
+    found = {f"{row['system'].split(',')[0]} {row['version']}": None for row in named}
+    return f"{', '.join(found)}." if found else ""
 
 
 def about(module):

@@ -14,7 +14,8 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams.update({"svg.hashsalt": "nearfar", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+STYLE = {"svg.hashsalt": "nearfar", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
+matplotlib.rcParams.update(STYLE)
 
 import matplotlib.pyplot as pyplot
 

@@ -42,8 +42,7 @@ def show(rows):
         for (system,), found in grouped(of_graph, "system").items():
             times = f"{median(found, 'rate') / best:.1f}" if best else ""
             speed, peak = spread(found, "rate", 1e6), spread(found, "peak_bytes", 1e6)
-            name = f"{system} {found[0].get('version', '')}"
-            lines.append([graph, name, spread(found, "seconds"), speed, times, peak])
+            lines.append([graph, system, spread(found, "seconds"), speed, times, peak])
     head = ["graph", "system", "seconds", "M edges/s", "times the best rival", "peak MB"]
     return table(head, lines) + failures(rows)
 

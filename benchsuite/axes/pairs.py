@@ -36,7 +36,8 @@ def bare(bench):
         found = re.search(r"(\d+) nodes .* 2 threads .* bare ([\d.]+) \(([\d.]+)–([\d.]+)\)", line)
         if found:
             nodes, *rate = (float(text) for text in found.groups())
-            fixed = {"graph": f"{nodes:.0f} rows", "nodes": nodes, "system": "bare kernel", "threads": 2}
+            fixed = {"graph": f"{nodes:.0f} rows", "nodes": nodes, "system": "bare kernel"}
+            fixed["threads"] = 2
             rows += three(fixed, *(1e6 * each for each in rate))
     return rows
 
@@ -57,9 +58,8 @@ def show(rows):
                 continue
             share = f"{100 * rate / kernel:.0f} %" if kernel and is_ours(system) else ""
             times = f"{rate / best:.1f}" if best else ""
-            name = f"{system} {found[0].get('version', '')}"
             speed, seconds = spread(found, "rate", 1e6), spread(found, "seconds")
-            lines.append([graph, name, speed, spread(found, "rate", 6e6), seconds, times, share])
+            lines.append([graph, system, speed, spread(found, "rate", 6e6), seconds, times, share])
     for (name,), found in grouped(kernels, "graph").items():
         told.append(f"a table of {name} {spread(found, 'rate', 1e6)}")
     head = ["graph", "system", "M pairs/s", "M positives with five negatives/s", "seconds"]

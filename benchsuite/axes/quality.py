@@ -95,7 +95,8 @@ def winners(rows):
 def best_rival(rows, name):
     """The runs of the best rival at its usual budget."""
     theirs = [row for row in rows if not is_ours(row["system"]) and name in row]
-    finals = [list(grouped(found, "setting").values())[-1] for found in grouped(theirs, "system").values()]
+    by_system = grouped(theirs, "system").values()
+    finals = [list(grouped(found, "setting").values())[-1] for found in by_system]
     return max(finals, key=lambda found: median(found, name), default=None)
 
 

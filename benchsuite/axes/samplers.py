@@ -29,7 +29,8 @@ def show(rows):
                 lines.append([graph, law, found[0].get("failure", "—"), "", ""])
                 continue
             times = f"{seconds / uniform:.2f}" if uniform else ""
-            lines.append([graph, law, spread(found, "seconds"), times, spread(found, "peak_bytes", 1e6)])
+            taken, peak = spread(found, "seconds"), spread(found, "peak_bytes", 1e6)
+            lines.append([graph, law, taken, times, peak])
     return table(["graph", "negatives", "seconds", "times uniform", "peak MB"], lines)
 
 
