@@ -84,6 +84,11 @@ def save(job, vectors, ids):
     numpy.save(job["vectors"], table)
 
 
+def steps(job):
+    """Steps of the walks that were asked for: one less than nodes in each."""
+    return job["nodes"] * job["walks"] * (job["length"] - 1)
+
+
 def word2vec_pairs(job):
     """Pairs that word2vec trains: every window is as wide as a random number from 1 to `window`.
 

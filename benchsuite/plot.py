@@ -3,8 +3,8 @@
     python plot.py FOLDER < figures.json
 
 A figure is data: bars as (group, system, median, least, most), or lines as (system, points). Colours
-are those of Okabe and Ito, which colour-blind readers can tell apart; ours is always the first, and
-systems have marks besides.
+are those of Okabe and Ito, which colour-blind readers can tell apart: blues are ours, and a system
+has the same colour and mark in all figures.
 """
 
 import json
@@ -19,33 +19,33 @@ matplotlib.rcParams.update(STYLE)
 
 import matplotlib.pyplot as pyplot
 
-COLOURS = ["#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#F0E442", "#000000"]
+OURS = ["#0072B2", "#56B4E9", "#003F63"]
+THEIRS = ["#E69F00", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#000000", "#999999"]
 MARKS = "osD^vP*X"
 
 
-def bars(axes, figure):
-    groups = list(dict.fromkeys(bar[0] for bar in figure["bars"]))
-    systems = ours_first({bar[1]: None for bar in figure["bars"]})
-    width = 0.85 / max(1, len(systems))
-    for at, system in enumerate(systems):
-        own = [bar for bar in figure["bars"] if bar[1] == system]
-        places = [groups.index(bar[0]) + (at - (len(systems) - 1) / 2) * width for bar in own]
-        middle = [bar[2] for bar in own]
-        ranges = [[bar[2] - bar[3] for bar in own], [bar[4] - bar[2] for bar in own]]
-        colour = COLOURS[at % len(COLOURS)]
-        axes.bar(places, middle, width * 0.92, yerr=ranges, color=colour, label=system, capsize=2)
+def bars(axes, figure, looks):
+    """A group's bars stand side by side around its place; all groups' are equally wide."""
+    groups = {}
+    for bar in figure["bars"]:
+        groups.setdefault(bar[0], []).append(bar)
+    width = 0.85 / max(map(len, groups.values()), default=1)
+    for place, group in enumerate(groups.values()):
+        for at, (_, system, middle, least, most) in enumerate(sorted(group, key=ours_first)):
+            x = place + (at - (len(group) - 1) / 2) * width
+            axes.bar(x, middle, 0.92 * width, color=looks[system][0], label=system)
+            if least < most:
+                ranges = [[middle - least], [most - middle]]
+                axes.errorbar(x, middle, ranges, color="#444444", capsize=2, linewidth=1)
     axes.set_xticks(range(len(groups)), groups)
     axes.grid(axis="x", visible=False)
 
 
-def lines(axes, figure):
-    named = dict(figure["lines"])
-    for at, system in enumerate(ours_first(named)):
-        points = named[system]
+def lines(axes, figure, looks):
+    for _, system, points in sorted(([None, *line] for line in figure["lines"]), key=ours_first):
         if points:
-            x, y = zip(*points)
-            mark, colour = MARKS[at % len(MARKS)], COLOURS[at % len(COLOURS)]
-            axes.plot(x, y, marker=mark, color=colour, label=system)
+            colour, mark = looks[system]
+            axes.plot(*zip(*points), marker=mark, color=colour, label=system)
     axes.set_xlabel(figure["x"])
     if "x" in figure.get("log", ""):
         axes.set_xscale("log")
@@ -53,20 +53,39 @@ def lines(axes, figure):
         axes.set_yscale("log")
 
 
-def ours_first(systems):
-    return sorted(systems, key=lambda system: not system.startswith("nearfar"))
+def ours_first(entry):
+    return not entry[1].startswith("nearfar")
+
+
+def looks_of(figures):
+    """Colour and mark of every system, by first appearance in any figure."""
+    named = [bar[1] for figure in figures for bar in figure.get("bars", [])]
+    named += [line[0] for figure in figures for line in figure.get("lines", [])]
+    systems = list(dict.fromkeys(named))
+    ours = [system for system in systems if system.startswith("nearfar")]
+    theirs = [system for system in systems if system not in ours]
+    colours = [(ours, OURS), (theirs, THEIRS)]
+    return {
+        system: (choice[at % len(choice)], MARKS[(at + len(ours) * (some is theirs)) % len(MARKS)])
+        for some, choice in colours
+        for at, system in enumerate(some)
+    }
 
 
 def main():
     folder = Path(sys.argv[1])
-    for figure in json.load(sys.stdin):
-        canvas, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    figures = json.load(sys.stdin)
+    looks = looks_of(figures)
+    for figure in figures:
+        canvas, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
         axes.set_axisbelow(True)
-        {"bars": bars, "lines": lines}[figure["kind"]](axes, figure)
+        {"bars": bars, "lines": lines}[figure["kind"]](axes, figure, looks)
         axes.set_title(figure["title"], fontsize=10)
         axes.set_ylabel(figure["y"])
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=8)
+        handles, labels = axes.get_legend_handles_labels()
+        named = dict(zip(labels, handles))
+        if len(named) > 1:
+            canvas.legend(named.values(), named.keys(), loc="outside right center", fontsize=8)
         canvas.savefig(folder / figure["file"], metadata={"Date": None, "Creator": None})
         pyplot.close(canvas)
 

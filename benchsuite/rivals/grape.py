@@ -6,7 +6,7 @@ Its skip-gram takes whole windows (ten nodes before the centre and nine after it
 in its favour.
 """
 
-from adapter import save, stage
+from adapter import save, stage, steps
 from ensmallen import Graph, models
 
 
@@ -60,5 +60,5 @@ def walks(job):
     )
     loaded.complete_walks(walk_length=2, iterations=1)
     with stage("walks"):
-        made = loaded.complete_walks(walk_length=job["length"], **options)
-    return {"amount": made.size}
+        loaded.complete_walks(walk_length=job["length"], **options)
+    return {"amount": steps(job)}

@@ -5,7 +5,7 @@ It calls gensim by names of before version 4, which no longer builds; they are t
 
 import csrgraph
 import gensim
-from adapter import adjacency, ring, save, stage, word2vec_pairs
+from adapter import adjacency, ring, save, stage, steps, word2vec_pairs
 from nodevectors import Node2Vec
 
 WORD2VEC = gensim.models.Word2Vec
@@ -37,8 +37,8 @@ def warm_up(job):
 def walks(job):
     graph = make(job, adjacency(job))
     with stage("walks"):
-        made = walk(job, graph)
-    return {"amount": made.size}
+        walk(job, graph)
+    return {"amount": steps(job)}
 
 
 def embed(job):

@@ -2,7 +2,7 @@
 
 import numba
 import numpy
-from adapter import adjacency, save, stage, word2vec_pairs
+from adapter import adjacency, save, stage, steps, word2vec_pairs
 from gensim.models import Word2Vec
 from numba_progress import ProgressBar
 from pecanpy import pecanpy
@@ -46,8 +46,8 @@ def walker(job, graph):
 def walks(job):
     walk = walker(job, make(job, adjacency(job)))
     with stage("walks"):
-        made = walk(job["walks"], job["length"])
-    return {"amount": made.shape[0] * (made.shape[1] - 1)}
+        walk(job["walks"], job["length"])
+    return {"amount": steps(job)}
 
 
 def embed(job):
