@@ -1,4 +1,4 @@
-"""GRAPE: ensmallen's skip-gram, walks and reader.
+"""GRAPE: ensmallen's skip-gram, walks and reader; it is what embiggen's DeepWalk calls.
 
 Its skip-gram takes whole windows (ten nodes before the centre and nine after it) and draws
 `number_of_negative_samples` for a *centre*, not for a pair. So a centre in the middle of a walk has
@@ -38,6 +38,11 @@ def embed(job):
         walk_length=job["length"],
         iterations=job["walks"],
         window_size=job["window"],
+        # What embiggen's DeepWalk gives it.
+        clipping_value=6.0,
+        max_neighbours=100,
+        learning_rate=0.01,
+        use_scale_free_distribution=True,
         random_state=job["seed"] + 42,
         verbose=False,
     )
