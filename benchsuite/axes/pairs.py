@@ -20,10 +20,10 @@ TITLE = "Pairs per second at equal budget"
 
 def run(bench):
     rows = []
-    for graph, rivals in bench.chosen(bench.axis("pairs")["graphs"]).items():
+    for graph, what in bench.chosen(bench.axis("pairs")["graphs"]).items():
         cases = bench.at_budget(graph)
-        cases += [bench.rival(name, graph, "embed") for name in rivals]
-        rows += in_turn(cases, bench.general)
+        cases += [bench.rival(name, graph, "embed") for name in what["rivals"]]
+        rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows + bench.told(lambda: bare(bench))
 
 
