@@ -71,7 +71,7 @@ def show(rows):
 def nearest(kernels, nodes):
     """The bare kernel's rate on the smallest table that is as large, or the largest there is."""
     sizes = sorted({row["nodes"] for row in kernels})
-    fitting = [size for size in sizes if size >= 0.8 * (nodes or 0)] or sizes
+    fitting = [size for size in sizes if size >= 0.8 * (nodes or 0)] or sizes[-1:]
     return median([row for row in kernels if row["nodes"] == fitting[0]], "rate") if fitting else None
 
 
