@@ -1,8 +1,8 @@
 """Runs cases in turn and keeps every single run.
 
-A case is a row's fixed fields (graph, system, setting, threads) and a function that runs it once and
-returns the measured ones. All cases of an axis run one after the other, then all again: times on
-shared machines drift, ratios less so. A case that fails is kept with its last line of error, and
+A case is a row's fixed fields (graph, system, setting, threads) and a function that runs it once
+and returns the measured ones. All cases of an axis run one after the other, then all again: times
+on shared machines drift, ratios less so. A case that fails is kept with its last line of error, and
 not tried again.
 """
 

@@ -8,7 +8,17 @@ import subprocess
 import measure
 from summary import grouped
 
-ORDER = ["pairs", "memory", "quality", "walks", "distances", "loading", "threads", "growth", "samplers"]
+ORDER = [
+    "pairs",
+    "memory",
+    "quality",
+    "walks",
+    "distances",
+    "loading",
+    "threads",
+    "growth",
+    "samplers",
+]
 ORDER += ["embed", "draws", "training", "large"]
 
 
@@ -25,7 +35,7 @@ def write(folder, environments):
         rows = measure.read(folder / f"{source}.csv")
         if not rows:
             continue
-        drawn = module.plots(rows)
+        drawn = module.plots(rows) if hasattr(module, "plots") else []
         figures += drawn
         pictures = "".join(f"\n![{each['title']}]({each['file']})\n" for each in drawn)
         note = f"[Every run]({source}.csv){repeats(rows)}. {machines[source]}. {versions(rows)}"

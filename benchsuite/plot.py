@@ -2,9 +2,9 @@
 
     python plot.py FOLDER < figures.json
 
-A figure is data: bars as (group, system, median, least, most), or lines as (system, points). Colours
-are those of Okabe and Ito, which colour-blind readers can tell apart: blues are ours, and a system
-has the same colour and mark in all figures.
+A figure is data: bars as (group, system, median, least, most), or lines as (system, points).
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart: blues are ours, and a
+system has the same colour and mark in all figures.
 """
 
 import json

@@ -3,8 +3,8 @@
     python score.py VECTORS.npy DATASET SHARE SPLITS
 
 Logistic regression (lbfgs, C = 1, at most 1000 steps). `score`: F1-macro on the test part of the
-given splits, trained on the train part. `score_random`: the mean over so many random splits with this
-share of the nodes to train on and the rest to test on, every class in its proportion.
+given splits, trained on the train part. `score_random`: the mean over so many random splits with
+this share of the nodes to train on and the rest to test on, every class in its proportion.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""All distances of a graph: a table of them, ours and NetworKit's, and our whole process besides."""
+"""All distances of a graph: tables of ours and of NetworKit, and our whole process besides."""
 
 import json
 
@@ -32,7 +32,16 @@ def a_table(bench, graph, sums):
 def process(bench, graph):
     """Start, reading, table, sampler, one draw."""
     threads = bench.general["threads"]
-    command = [bench.ours.binary(), "-q", "sample", bench.graphs.path(graph), "--node", "0", "-n", "1"]
+    command = [
+        bench.ours.binary(),
+        "-q",
+        "sample",
+        bench.graphs.path(graph),
+        "--node",
+        "0",
+        "-n",
+        "1",
+    ]
     command += ["--negatives", "distance", "--strategy", "table", "--threads", str(threads)]
 
     def once(_):
@@ -66,7 +75,3 @@ def show(rows):
         lines.append([graph, system, spread(found, "seconds"), peak, times])
     head = ["graph", "system", "seconds", "peak MB", "times as fast as the best rival"]
     return table(head, lines) + failures(rows)
-
-
-def plots(rows):
-    return []

@@ -46,7 +46,3 @@ def show(rows):
 def split(setting):
     law, way = setting.split(": ")
     return {"law": law, "way": way}
-
-
-def plots(rows):
-    return []

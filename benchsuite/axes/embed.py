@@ -23,7 +23,3 @@ def show(rows):
         for (graph, law), found in grouped(rows, "graph", "setting").items()
     ]
     return table(["graph", "negatives", "seconds", "peak MB"], lines) + failures(rows)
-
-
-def plots(rows):
-    return []

@@ -33,7 +33,9 @@ def show(rows):
     fits = ""
     if time is not None:
         least = rows[0]["score"]
-        fits = f"\nFitted exponents from {least:.0f} nodes on: time {time:.2f}, memory {memory:.2f}.\n"
+        fits = (
+            f"\nFitted exponents from {least:.0f} nodes on: time {time:.2f}, memory {memory:.2f}.\n"
+        )
     return table(["nodes", "seconds", "peak MB"], lines) + fits + failures(rows)
 
 

@@ -1,4 +1,4 @@
-"""A million nodes, ten million edges: reading, and building landmarks; `cargo bench --bench large`."""
+"""Reading them, and building landmarks: `cargo bench -p nearfar --bench large`."""
 
 import re
 
@@ -17,7 +17,9 @@ def parse(output, version):
         found = re.match(r"(read \w+|build [\w-]+).*?: ([\d.]+) s", line)
         if found:
             what = {"graph": "power law", "nodes": 1_000_000, "system": "nearfar"}
-            rows.append({**what, "version": version, "setting": found[1], "seconds": float(found[2])})
+            rows.append(
+                {**what, "version": version, "setting": found[1], "seconds": float(found[2])}
+            )
     return rows
 
 
@@ -25,7 +27,3 @@ def show(rows):
     groups = grouped([row for row in rows if "seconds" in row], "setting").items()
     lines = [[setting, spread(found, "seconds")] for (setting,), found in groups]
     return table(["what", "seconds"], lines) + failures(rows)
-
-
-def plots(rows):
-    return []

@@ -1,7 +1,7 @@
 """Reading a text edge list into a graph that can be walked on.
 
-Ours is the library's reader in a process of its own (the program of `cargo bench --bench large`), the
-clock around the reading alone, as with the rivals.
+Ours is the library's reader in a process of its own (the program of `cargo bench --bench large`),
+the clock around the reading alone, as with the rivals.
 """
 
 import re
@@ -48,10 +48,12 @@ def show(rows):
 
 
 def plots(rows):
-    return [{
-        "file": "loading.svg",
-        "kind": "bars",
-        "title": "Reading a text edge list",
-        "y": "million edges per second",
-        "bars": bars(rates(rows), 1e6),
-    }]
+    return [
+        {
+            "file": "loading.svg",
+            "kind": "bars",
+            "title": "Reading a text edge list",
+            "y": "million edges per second",
+            "bars": bars(rates(rows), 1e6),
+        }
+    ]

@@ -17,7 +17,3 @@ def show(rows):
             before = "" if is_ours(system) else spread(found, "base_bytes", 1e6)
             lines.append([graph, system, spread(found, "peak_bytes", 1e6), before])
     return table(["graph", "system", "peak MB", "of these before the graph"], lines)
-
-
-def plots(rows):
-    return []

@@ -1,7 +1,7 @@
 """Pairs per second at equal budget.
 
-A pair is one product of two rows and the two updates that follow, of a positive or a negative alike;
-a positive with its five negatives is six of them. Everyone's pairs are counted as trained:
+A pair is one product of two rows and the two updates that follow, of a positive or a negative
+alike; a positive with its five negatives is six of them. Everyone's pairs are counted as trained:
 
 - word2vec (gensim, PecanPy, fastnode2vec, nodevectors, karateclub, NetworKit) draws the width of
   every window from 1 to 10, to both sides, and five negatives for every positive;
@@ -72,18 +72,22 @@ def nearest(kernels, nodes):
     """The bare kernel's rate on the smallest table that is as large, or the largest there is."""
     sizes = sorted({row["nodes"] for row in kernels})
     fitting = [size for size in sizes if size >= 0.8 * (nodes or 0)] or sizes[-1:]
-    return median([row for row in kernels if row["nodes"] == fitting[0]], "rate") if fitting else None
+    return (
+        median([row for row in kernels if row["nodes"] == fitting[0]], "rate") if fitting else None
+    )
 
 
 def plots(rows):
     measured = [row for row in rates(rows) if row["system"] != "bare kernel"]
-    return [{
-        "file": "pairs.svg",
-        "kind": "bars",
-        "title": "Pairs per second, ten walks of 80, window 10, five negatives, two threads",
-        "y": "million pairs per second",
-        "bars": bars(measured, 1e6),
-    }]
+    return [
+        {
+            "file": "pairs.svg",
+            "kind": "bars",
+            "title": "Pairs per second, ten walks of 80, window 10, five negatives, two threads",
+            "y": "million pairs per second",
+            "bars": bars(measured, 1e6),
+        }
+    ]
 
 
 def bars(rows, scale):

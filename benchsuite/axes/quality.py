@@ -82,12 +82,20 @@ def winners(rows):
                 continue
             seconds = median(rival, "seconds")
             needs = median(mine, "seconds") if mine else None
-            lines.append([
-                *(graph, title, rival[0]["system"], spread(rival, name), spread(rival, "seconds")),
-                f"{mine[0]['setting']}: {spread(mine, name)}" if mine else "not passed",
-                spread(mine, "seconds") if mine else "—",
-                f"{seconds / needs:.0f}" if needs else "—",
-            ])
+            lines.append(
+                [
+                    *(
+                        graph,
+                        title,
+                        rival[0]["system"],
+                        spread(rival, name),
+                        spread(rival, "seconds"),
+                    ),
+                    f"{mine[0]['setting']}: {spread(mine, name)}" if mine else "not passed",
+                    spread(mine, "seconds") if mine else "—",
+                    f"{seconds / needs:.0f}" if needs else "—",
+                ]
+            )
     head = ["graph", "labels", "best rival", "its final F1-macro", "its seconds"]
     return table([*head, "ours that passes it first", "our seconds", "times"], lines)
 
@@ -116,13 +124,15 @@ def plots(rows):
                 by_setting = grouped([row for row in found if name in row], "setting").values()
                 points = [[median(some, "seconds"), median(some, name)] for some in by_setting]
                 lines.append([system, sorted(points)])
-            answer.append({
-                "file": f"{name.replace('score', 'quality')}-{graph}.svg",
-                "kind": "lines",
-                "title": f"{graph}: F1-macro against time ({title})",
-                "x": "seconds (ours: whole process; theirs: walks and training)",
-                "y": "test F1-macro",
-                "log": "x",
-                "lines": lines,
-            })
+            answer.append(
+                {
+                    "file": f"{name.replace('score', 'quality')}-{graph}.svg",
+                    "kind": "lines",
+                    "title": f"{graph}: F1-macro against time ({title})",
+                    "x": "seconds (ours: whole process; theirs: walks and training)",
+                    "y": "test F1-macro",
+                    "log": "x",
+                    "lines": lines,
+                }
+            )
     return answer

@@ -9,10 +9,7 @@ TITLE = "Samplers against uniform"
 def run(bench):
     rows = []
     for graph, what in bench.chosen(bench.axis("samplers")["graphs"]).items():
-        cases = [
-            bench.nearfar(graph, "nearfar", f"--negatives {law}", law)
-            for law in what["laws"]
-        ]
+        cases = [bench.nearfar(graph, "nearfar", f"--negatives {law}", law) for law in what["laws"]]
         rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows
 
@@ -31,7 +28,3 @@ def show(rows):
             taken, peak = spread(found, "seconds"), spread(found, "peak_bytes", 1e6)
             lines.append([graph, law, taken, times, peak])
     return table(["graph", "negatives", "seconds", "times uniform", "peak MB"], lines)
-
-
-def plots(rows):
-    return []

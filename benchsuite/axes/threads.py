@@ -29,7 +29,3 @@ def show(rows):
             lines.append([graph, system, f"{threads:.0f}", spread(some, "rate", 1e6), gain])
     head = ["graph", "system", "threads", "M pairs/s", "times one thread"]
     return table(head, lines) + failures(rows)
-
-
-def plots(rows):
-    return []

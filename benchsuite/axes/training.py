@@ -22,7 +22,7 @@ LINE = re.compile(
 def run(bench):
     rows = []
     for words in bench.axis("training")["words"]:
-        rows += bench.told(lambda: parse(bench.ours.bench("training", *words.split())))
+        rows += bench.told(lambda words=words: parse(bench.ours.bench("training", *words.split())))
     return rows
 
 
@@ -47,7 +47,3 @@ def show(rows):
         lines.append([graph, law, f"{threads:.0f}", *rates_, f"{share:.0f} %"])
     head = ["graph", "negatives", "threads", *WAYS, "with sampling, of bare"]
     return table(head, lines) + failures(rows)
-
-
-def plots(rows):
-    return []

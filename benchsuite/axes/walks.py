@@ -1,7 +1,7 @@
 """Steps of walks per second: to any neighbour (order 1), and by node2vec's law (order 2).
 
-Ours are those of `cargo bench -p nearfar --bench walks`: the walks that the trainer makes, written to
-memory as it does. Theirs are the walks alone, as arrays of numbers: no strings, no sentences.
+Ours are those of `cargo bench -p nearfar --bench walks`: the walks that the trainer makes, written
+to memory as it does. Theirs are the walks alone, as arrays of numbers: no strings, no sentences.
 """
 
 import json
@@ -24,23 +24,26 @@ def run(bench):
             text = name == "grape"
             for p, q in [(1.0, 1.0), (axis["p"], axis["q"])]:
                 setting = order(1 if p == q == 1 else 2, p, q)
-                cases.append(bench.rival(name, graph, "walks", setting, None, text, p=p, q=q, **budget))
+                cases.append(
+                    bench.rival(name, graph, "walks", setting, None, text, p=p, q=q, **budget)
+                )
         rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows
 
 
 def ours(bench):
+    return [{**row, "version": bench.ours.version} for row in parse(bench.ours.bench("walks"))]
+
+
+def parse(output):
+    """Lines of JSON, one a case."""
     rows = []
-    for line in bench.ours.bench("walks", *bench.axis("walks").get("words", "").split()).splitlines():
-        if not line.startswith("{"):
-            continue
-        told = json.loads(line)
-        known = "pubmed" if told["graph"] == "pubmed" else "random-1m-10m"
-        setting = order(told["order"], told.get("p", 1.0), told.get("q", 4.0))
-        fixed = {"graph": known, "system": "nearfar", "setting": setting}
-        fixed |= {"nodes": told.get("nodes"), "threads": told.get("threads", 2)}
-        fixed["version"] = bench.ours.version
-        rows += three(fixed, told["steps_per_second"], *told.get("range", []))
+    for told in (json.loads(line) for line in output.splitlines() if line.startswith("{")):
+        graph = "pubmed" if told["graph"] == "pubmed" else "random-1m-10m"
+        setting = order(told["order"], told.get("p", 1.0), told.get("q", 1.0))
+        fixed = {"graph": graph, "nodes": told["nodes"], "system": "nearfar", "setting": setting}
+        fixed["threads"] = told["threads"]
+        rows += three(fixed, told["steps_per_second"], *told["range"])
     return rows
 
 
@@ -51,7 +54,9 @@ def order(number, p, q):
 def show(rows):
     measured = rates(rows)
     lines = []
-    for (graph, setting, threads), found in grouped(measured, "graph", "setting", "threads").items():
+    for (graph, setting, threads), found in grouped(
+        measured, "graph", "setting", "threads"
+    ).items():
         theirs = grouped([row for row in found if not is_ours(row["system"])], "system").values()
         best = max((median(some, "rate") for some in theirs), default=None)
         for (system,), some in grouped(found, "system").items():
@@ -66,10 +71,12 @@ def show(rows):
 def plots(rows):
     measured = [row for row in rates(rows) if row.get("threads") == 2]
     named = [{**row, "graph": f"{row['graph']}\n{row['setting']}"} for row in measured]
-    return [{
-        "file": "walks.svg",
-        "kind": "bars",
-        "title": "Steps of walks per second, two threads",
-        "y": "million steps per second",
-        "bars": bars(named, 1e6),
-    }]
+    return [
+        {
+            "file": "walks.svg",
+            "kind": "bars",
+            "title": "Steps of walks per second, two threads",
+            "y": "million steps per second",
+            "bars": bars(named, 1e6),
+        }
+    ]

@@ -5,6 +5,8 @@ It calls gensim by names of before version 4, which no longer builds; they are t
 
 import csrgraph
 import gensim
+import numpy
+import scipy.sparse
 from adapter import adjacency, ring, save, stage, steps, word2vec_pairs
 from nodevectors import Node2Vec
 
@@ -26,11 +28,8 @@ def walk(job, graph):
 
 
 def warm_up(job):
-    import numpy
-    import scipy.sparse
-
-    source, target = numpy.array(ring()).T
-    matrix = scipy.sparse.csr_matrix((numpy.ones(128, numpy.float32), (source, target)), shape=(64, 64))
+    ones = numpy.ones(128, numpy.float32)
+    matrix = scipy.sparse.csr_matrix((ones, numpy.array(ring()).T), shape=(64, 64))
     walk(dict(job, walks=1, length=5), make(job, matrix + matrix.T))
 
 
