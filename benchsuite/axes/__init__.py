@@ -1,1 +1,1 @@
-"""One module for every axis: `run` makes its rows, `show` its Markdown, `plots` its figures, if any."""
+"""One module an axis: `run` makes its rows, `show` its Markdown, `plots` its figures, if any."""
