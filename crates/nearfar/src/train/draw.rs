@@ -1,6 +1,9 @@
 //! What a batch is made of: the pairs of some start nodes, each with its weight.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use super::config::TrainConfig;
 use crate::graph::{Graph, Node};
@@ -17,7 +20,19 @@ pub(super) struct Draws<'a> {
     pub(super) config: &'a TrainConfig,
 }
 
+/// What is drawn for some batches that follow one another, before it is put together. Where the
+/// distances of a centre come from a large table or a search, coming to the centre takes longer
+/// than drawing from it: so one visit draws its negatives for all of them.
+pub(super) struct Group {
+    /// The near pairs of each batch, in rising order, and where the negatives of each of its
+    /// centres begin.
+    batches: Vec<(Vec<Near>, Vec<usize>)>,
+    /// The negatives of all batches, centre after centre.
+    far: Vec<Node>,
+}
+
 /// The pairs of a batch, from both sides.
+#[derive(Default)]
 pub(super) struct Batch {
     /// How many pairs there were before equal ones were put together.
     pub(super) pairs: u64,
@@ -40,7 +55,7 @@ pub(super) struct Batch {
 const NOT: u32 = u32::MAX;
 
 /// A pair of nodes that is met, as centre << 32 | other.
-struct Near {
+pub(super) struct Near {
     key: u64,
     /// How often.
     times: usize,
@@ -48,33 +63,50 @@ struct Near {
 }
 
 impl Batch {
-    /// Sorts pairs of (centre, other end, weight), whose centres come in rising order.
-    pub(super) fn new(nodes: usize, list: Vec<(Node, Node, f32)>, pairs: u64) -> Self {
-        let (mut centres, mut starts) = (Vec::new(), Vec::new());
-        let (mut incoming, mut places) = (vec![0_u32; nodes + 1], vec![NOT; nodes]);
-        for (at, &(centre, other, _)) in list.iter().enumerate() {
-            if centres.last() != Some(&centre) {
-                places[centre as usize] = centres.len() as u32;
-                centres.push(centre);
-                starts.push(at);
+    /// Room for so many pairs.
+    pub(super) fn with_capacity(pairs: usize) -> Self {
+        let (others, weights) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
+        Self { others, weights, ..Self::default() }
+    }
+
+    /// Adds pairs of a centre. Centres come in rising order.
+    pub(super) fn add(&mut self, centre: Node, pairs: impl Iterator<Item = (Node, f32)>) {
+        if self.centres.last() != Some(&centre) {
+            self.centres.push(centre);
+            self.starts.push(self.others.len());
+        }
+        for (other, weight) in pairs {
+            self.others.push(other);
+            self.weights.push(weight);
+        }
+    }
+
+    /// Sorts the pairs by their other ends, once all are there. The graph has so many nodes.
+    pub(super) fn sort(mut self, nodes: usize) -> Self {
+        self.starts.push(self.others.len());
+        self.places = vec![NOT; nodes];
+        for (place, &centre) in self.centres.iter().enumerate() {
+            self.places[centre as usize] = place as u32;
+        }
+        // Counted one place behind their own, the starts of nodes are where they belong once the
+        // pairs are in theirs.
+        let mut next = vec![0_u32; nodes + 2];
+        for &other in &self.others {
+            next[other as usize + 2] += 1;
+        }
+        for node in 2..next.len() {
+            next[node] += next[node - 1];
+        }
+        self.pairs_in = vec![(0, 0); self.others.len()];
+        for (centre, range) in self.starts.windows(2).enumerate() {
+            for pair in range[0]..range[1] {
+                let slot = &mut next[self.others[pair] as usize + 1];
+                self.pairs_in[*slot as usize] = (centre as u32, pair as u32);
+                *slot += 1;
             }
-            incoming[other as usize + 1] += 1;
         }
-        starts.push(list.len());
-        for node in 0..nodes {
-            incoming[node + 1] += incoming[node];
-        }
-        let mut next = incoming.clone();
-        let mut pairs_in = vec![(0, 0); list.len()];
-        let mut at_centre = 0;
-        for (pair, &(_, other, _)) in list.iter().enumerate() {
-            at_centre += usize::from(pair == starts[at_centre + 1]);
-            let slot = &mut next[other as usize];
-            pairs_in[*slot as usize] = (at_centre as u32, pair as u32);
-            *slot += 1;
-        }
-        let (others, weights) = list.into_iter().map(|(_, other, weight)| (other, weight)).unzip();
-        Self { pairs, centres, starts, others, weights, incoming, pairs_in, places }
+        self.incoming = next;
+        self
     }
 
     /// Nodes of the graph.
@@ -92,50 +124,113 @@ impl Batch {
         Some(self.places[node]).filter(|&place| place != NOT).map(|place| place as usize)
     }
 
+    /// The places of the pairs of some centres.
+    pub(super) fn pairs_of(&self, centres: Range<usize>) -> Range<usize> {
+        self.starts[centres.start]..self.starts[centres.end]
+    }
+
     /// The other ends of the centre at a place, and the weights of these pairs.
     pub(super) fn of(&self, at: usize) -> (&[Node], &[f32]) {
-        let range = self.starts[at]..self.starts[at + 1];
+        let range = self.pairs_of(at..at + 1);
         (&self.others[range.clone()], &self.weights[range])
     }
 
-    /// The pairs that a node is the other end of: places of centre and pair.
-    pub(super) fn towards(&self, node: usize) -> &[(u32, u32)] {
-        &self.pairs_in[self.incoming[node] as usize..self.incoming[node + 1] as usize]
+    /// The other ends from the centre at a place on.
+    pub(super) fn others_from(&self, at: usize) -> &[Node] {
+        &self.others[self.starts[at]..]
+    }
+
+    /// The pairs that a node is the other end of, as places of centre and pair; and these together
+    /// with those of later nodes.
+    pub(super) fn towards(&self, node: usize) -> (&[(u32, u32)], &[(u32, u32)]) {
+        let later = &self.pairs_in[self.incoming[node] as usize..];
+        (&later[..(self.incoming[node + 1] - self.incoming[node]) as usize], later)
     }
 }
 
+impl Group {
+    /// Batches in it.
+    pub(super) fn len(&self) -> usize {
+        self.batches.len()
+    }
+}
+
+/// The near pairs of one centre after the other.
+fn by_centre(near: &[Near]) -> impl Iterator<Item = (Node, &[Near])> {
+    let same = near.chunk_by(|a, b| a.key >> 32 == b.key >> 32);
+    same.map(|pairs| ((pairs[0].key >> 32) as Node, pairs))
+}
+
 impl Draws<'_> {
-    /// The pairs of some start nodes. `number` is that of the batch in its epoch.
-    pub(super) fn batch(&self, epoch: usize, number: usize, starts: &[Node]) -> Batch {
-        let near = match &self.positives {
+    /// Draws for some batches of an epoch, each with its start nodes; `first` is the number of the
+    /// first one.
+    pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]]) -> Group {
+        let near = |starts: &&[Node]| match &self.positives {
             Some(positives) => self.windows(epoch, starts, &**positives),
             None => self.edges(starts),
         };
-        let total: f64 = near.iter().map(|pair| pair.weight).sum();
-        let count: usize = near.iter().map(|pair| pair.times).sum();
-        let each = self.config.window() - 1;
-        let (k, windows) = (self.config.k(), count / each);
-        let mut far = Vec::new();
-        let mut pairs = (count + windows * k) as u64;
-        let mut list = Vec::with_capacity(count + windows * k);
-        for of_centre in near.chunk_by(|a, b| a.key >> 32 == b.key >> 32) {
-            let centre = (of_centre[0].key >> 32) as Node;
-            let weighed = |pair: &Near| (centre, pair.key as Node, (pair.weight / total) as f32);
-            list.extend(of_centre.iter().map(weighed));
-            let own = of_centre.iter().map(|pair| pair.times).sum::<usize>() / each;
-            if !self.negatives.has_negatives(centre) {
-                pairs -= (own * k) as u64;
-                continue;
-            }
-            let (draws, share) = if self.shared() { (k, own) } else { (k * own, 1) };
-            far.resize(draws, 0);
-            let name = (number as u64) << 32 | u64::from(centre);
-            let mut rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);
-            self.negatives.fill(centre, &mut rng, &mut far);
-            let weight = self.config.negative_weight * share as f64 / (windows * k) as f64;
-            list.extend(far.iter().map(|&other| (centre, other, -weight as f32)));
+        let near: Vec<Vec<Near>> = batches.par_iter().map(near).collect();
+        let mut ends = vec![0; self.graph.nodes() + 1];
+        for (centre, pairs) in near.iter().flat_map(|near| by_centre(near)) {
+            ends[centre as usize + 1] += self.draws(centre, pairs);
         }
-        Batch::new(self.graph.nodes(), list, pairs)
+        for node in 1..ends.len() {
+            ends[node] += ends[node - 1];
+        }
+        let mut far = vec![0; ends[self.graph.nodes()]];
+        let mut lists = Vec::new();
+        let mut rest = &mut far[..];
+        for (centre, ends) in ends.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
+            let (list, behind) = rest.split_at_mut(ends[1] - ends[0]);
+            rest = behind;
+            lists.push((centre as Node, list));
+        }
+        lists.into_par_iter().with_min_len(64).for_each(|(centre, list)| {
+            let name = (first as u64) << 32 | u64::from(centre);
+            let mut rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);
+            self.negatives.fill(centre, &mut rng, list);
+        });
+        let mut next = ends;
+        let mut places = |near: &[Near]| {
+            let place = |(centre, pairs): (Node, &[Near])| {
+                let next = &mut next[centre as usize];
+                std::mem::replace(next, *next + self.draws(centre, pairs))
+            };
+            by_centre(near).map(place).collect()
+        };
+        let batches = near.into_iter().map(|near| (places(&near), near));
+        Group { batches: batches.map(|(places, near)| (near, places)).collect(), far }
+    }
+
+    /// Puts the pairs of a batch together.
+    pub(super) fn batch(&self, group: &Group, at: usize) -> Batch {
+        let (near, places) = &group.batches[at];
+        let total: f64 = near.iter().map(|pair| pair.weight).sum();
+        let windows: usize = by_centre(near).map(|(_, pairs)| self.windows_in(pairs)).sum();
+        let all = self.config.negative_weight / (windows * self.config.k()) as f64;
+        let room = by_centre(near).map(|(centre, pairs)| pairs.len() + self.draws(centre, pairs));
+        let mut batch = Batch::with_capacity(room.sum());
+        for ((centre, pairs), &place) in by_centre(near).zip(places) {
+            let own = self.windows_in(pairs);
+            let far = &group.far[place..place + self.draws(centre, pairs)];
+            let weight = all * if self.shared() { own as f64 } else { 1.0 };
+            let near = pairs.iter().map(|pair| (pair.key as Node, (pair.weight / total) as f32));
+            batch.add(centre, near.chain(far.iter().map(|&other| (other, -weight as f32))));
+            batch.pairs += pairs.iter().map(|pair| pair.times as u64).sum::<u64>();
+            batch.pairs += if far.is_empty() { 0 } else { (own * self.config.k()) as u64 };
+        }
+        batch.sort(self.graph.nodes())
+    }
+
+    /// How many negatives a centre with these near pairs has in a batch.
+    fn draws(&self, centre: Node, pairs: &[Near]) -> usize {
+        let lists = if self.shared() { 1 } else { self.windows_in(pairs) };
+        usize::from(self.negatives.has_negatives(centre)) * lists * self.config.k()
+    }
+
+    /// The windows that these pairs of a centre come from.
+    fn windows_in(&self, pairs: &[Near]) -> usize {
+        pairs.iter().map(|pair| pair.times).sum::<usize>() / (self.config.window() - 1)
     }
 
     /// Whether the windows of a centre share their negatives. In the paper's code they do, but for
@@ -207,7 +302,7 @@ mod tests {
         let walk: Box<dyn PositiveSource> = Box::new(Walk::new(&graph));
         let positives = (!config.model.by_edges()).then_some(walk);
         let draws = Draws { graph, positives, negatives: &*negatives, config };
-        let batch = draws.batch(0, 0, &[3, 16]);
+        let batch = draws.batch(&draws.group(0, 0, &[&[3, 16]]), 0);
         let all: Vec<_> = (0..batch.centres.len())
             .flat_map(|at| {
                 let (others, weights) = batch.of(at);
@@ -218,7 +313,7 @@ mod tests {
         // The other side of the batch has the same pairs.
         let mut towards = 0;
         for node in 0..34 {
-            for &(centre, pair) in batch.towards(node) {
+            for &(centre, pair) in batch.towards(node).0 {
                 let (from, to, _) = all[pair as usize];
                 assert_eq!((from, to), (batch.centres[centre as usize], node as Node));
                 towards += 1;
