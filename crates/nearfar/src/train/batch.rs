@@ -115,6 +115,7 @@ impl Run for Batches<'_> {
         Rng::new(config.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
         let batches: Vec<&[Node]> = order.chunks(size).collect();
         let (mut loss, mut pairs) = (0.0, 0);
+        let mut room: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
         for (at, some) in batches.chunks(TOGETHER).enumerate() {
             let first = at * TOGETHER;
             let group = self.draws.group(epoch, first, some);
@@ -123,10 +124,11 @@ impl Run for Batches<'_> {
                     return Ok(ControlFlow::Break(()));
                 }
                 let range = ready..(ready + READY).min(group.len());
-                let drawn: Vec<Batch> =
-                    range.into_par_iter().map(|at| self.draws.batch(&group, at)).collect();
-                for (at, batch) in (first + ready..).zip(&drawn) {
-                    loss += self.step(batch, (epoch * batches.len() + at) as u64);
+                room.par_iter_mut().zip(range.clone()).for_each(|(batch, at)| {
+                    self.draws.batch(&group, at, batch);
+                });
+                for (at, batch) in range.zip(&room) {
+                    loss += self.step(batch, (epoch * batches.len() + first + at) as u64);
                     pairs += batch.pairs;
                 }
             }
@@ -201,7 +203,8 @@ mod tests {
         for (centre, other, weight) in pairs {
             batch.add(centre, std::iter::once((other, weight)));
         }
-        (batch.sort(n), z, pairs)
+        batch.sort(n);
+        (batch, z, pairs)
     }
 
     /// Rows without any pair move on by their means, as in steps of libraries.

@@ -49,6 +49,8 @@ pub(super) struct Batch {
     pairs_in: Vec<(u32, u32)>,
     /// Place of each node in `centres`; `NOT` for others.
     places: Vec<u32>,
+    /// Where each node was last seen among `others`, if it was.
+    seen: Vec<u32>,
 }
 
 /// The place of a node that is no centre.
@@ -63,41 +65,63 @@ pub(super) struct Near {
 }
 
 impl Batch {
-    /// Room for so many pairs.
-    pub(super) fn with_capacity(pairs: usize) -> Self {
-        let (others, weights) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
-        Self { others, weights, ..Self::default() }
+    /// Forgets all pairs, and keeps the room for them. The graph has so many nodes.
+    fn clear(&mut self, nodes: usize) {
+        self.seen.resize(nodes, 0);
+        self.pairs = 0;
+        self.centres.clear();
+        self.starts.clear();
+        self.others.clear();
+        self.weights.clear();
     }
 
-    /// Adds pairs of a centre. Centres come in rising order.
-    pub(super) fn add(&mut self, centre: Node, pairs: impl Iterator<Item = (Node, f32)>) {
+    /// Adds pairs of a centre, each other end once. Centres come in rising order.
+    pub(super) fn add(&mut self, centre: Node, pairs: impl Iterator<Item = (Node, f32)> + Clone) {
         if self.centres.last() != Some(&centre) {
             self.centres.push(centre);
             self.starts.push(self.others.len());
         }
-        for (other, weight) in pairs {
-            self.others.push(other);
-            self.weights.push(weight);
+        self.others.extend(pairs.clone().map(|(other, _)| other));
+        self.weights.extend(pairs.map(|(_, weight)| weight));
+    }
+
+    /// Adds negatives to the last centre, all of one weight, and those that come again to the
+    /// weight of the first.
+    fn add_far(&mut self, far: &[Node], weight: f32) {
+        let start = self.others.len();
+        for &other in far {
+            let seen = self.seen[other as usize] as usize;
+            // What was noted for another centre, or another batch, is not this node at this place.
+            if seen >= start && self.others.get(seen) == Some(&other) {
+                self.weights[seen] -= weight;
+            } else {
+                self.seen[other as usize] = self.others.len() as u32;
+                self.others.push(other);
+                self.weights.push(-weight);
+            }
         }
     }
 
     /// Sorts the pairs by their other ends, once all are there. The graph has so many nodes.
-    pub(super) fn sort(mut self, nodes: usize) -> Self {
+    pub(super) fn sort(&mut self, nodes: usize) {
         self.starts.push(self.others.len());
-        self.places = vec![NOT; nodes];
+        self.places.clear();
+        self.places.resize(nodes, NOT);
         for (place, &centre) in self.centres.iter().enumerate() {
             self.places[centre as usize] = place as u32;
         }
-        // Counted one place behind their own, the starts of nodes are where they belong once the
+        // Counted two places behind their own, the starts of nodes are where they belong once the
         // pairs are in theirs.
-        let mut next = vec![0_u32; nodes + 2];
+        let next = &mut self.incoming;
+        next.clear();
+        next.resize(nodes + 2, 0);
         for &other in &self.others {
             next[other as usize + 2] += 1;
         }
         for node in 2..next.len() {
             next[node] += next[node - 1];
         }
-        self.pairs_in = vec![(0, 0); self.others.len()];
+        self.pairs_in.resize(self.others.len(), (0, 0));
         for (centre, range) in self.starts.windows(2).enumerate() {
             for pair in range[0]..range[1] {
                 let slot = &mut next[self.others[pair] as usize + 1];
@@ -105,8 +129,6 @@ impl Batch {
                 *slot += 1;
             }
         }
-        self.incoming = next;
-        self
     }
 
     /// Nodes of the graph.
@@ -203,23 +225,23 @@ impl Draws<'_> {
     }
 
     /// Puts the pairs of a batch together.
-    pub(super) fn batch(&self, group: &Group, at: usize) -> Batch {
+    pub(super) fn batch(&self, group: &Group, at: usize, batch: &mut Batch) {
+        batch.clear(self.graph.nodes());
         let (near, places) = &group.batches[at];
         let total: f64 = near.iter().map(|pair| pair.weight).sum();
         let windows: usize = by_centre(near).map(|(_, pairs)| self.windows_in(pairs)).sum();
         let all = self.config.negative_weight / (windows * self.config.k()) as f64;
-        let room = by_centre(near).map(|(centre, pairs)| pairs.len() + self.draws(centre, pairs));
-        let mut batch = Batch::with_capacity(room.sum());
         for ((centre, pairs), &place) in by_centre(near).zip(places) {
             let own = self.windows_in(pairs);
             let far = &group.far[place..place + self.draws(centre, pairs)];
             let weight = all * if self.shared() { own as f64 } else { 1.0 };
             let near = pairs.iter().map(|pair| (pair.key as Node, (pair.weight / total) as f32));
-            batch.add(centre, near.chain(far.iter().map(|&other| (other, -weight as f32))));
+            batch.add(centre, near);
+            batch.add_far(far, weight as f32);
             batch.pairs += pairs.iter().map(|pair| pair.times as u64).sum::<u64>();
             batch.pairs += if far.is_empty() { 0 } else { (own * self.config.k()) as u64 };
         }
-        batch.sort(self.graph.nodes())
+        batch.sort(self.graph.nodes());
     }
 
     /// How many negatives a centre with these near pairs has in a batch.
@@ -302,7 +324,8 @@ mod tests {
         let walk: Box<dyn PositiveSource> = Box::new(Walk::new(&graph));
         let positives = (!config.model.by_edges()).then_some(walk);
         let draws = Draws { graph, positives, negatives: &*negatives, config };
-        let batch = draws.batch(&draws.group(0, 0, &[&[3, 16]]), 0);
+        let mut batch = Batch::default();
+        draws.batch(&draws.group(0, 0, &[&[3, 16]]), 0, &mut batch);
         let all: Vec<_> = (0..batch.centres.len())
             .flat_map(|at| {
                 let (others, weights) = batch.of(at);
@@ -324,6 +347,16 @@ mod tests {
         [near, far]
     }
 
+    /// How many draws the weights of far pairs stand for, where each weighs `unit`.
+    fn draws<'a>(far: impl Iterator<Item = &'a (Node, Node, f32)>, unit: f32) -> usize {
+        far.map(|&(_, _, weight)| {
+            let times = -weight / unit;
+            assert!((times - times.round()).abs() < 1e-2, "{times}");
+            times.round() as usize
+        })
+        .sum()
+    }
+
     fn paper() -> TrainConfig {
         TrainConfig { protocol: Some(Protocol::Paper), ..Default::default() }
     }
@@ -341,23 +374,26 @@ mod tests {
     #[test]
     fn windows_of_a_centre_share_negatives_but_for_uniform_ones() {
         let windows = 2 * 50 * 17;
+        let unit = 1.0 / (20 * windows) as f32;
         let [near, far] = drawn(Negatives::Distance, &paper());
         let mut centres: Vec<Node> = near.iter().map(|&(centre, _, _)| centre).collect();
         centres.dedup();
-        assert_eq!(far.len(), 20 * centres.len());
-        // A centre's negatives weigh as much as its near pairs.
         for &centre in &centres {
-            let of = |pairs: &[(Node, Node, f32)]| -> f32 {
-                let own = pairs.iter().filter(|pair| pair.0 == centre);
-                own.map(|&(_, _, weight)| weight.abs()).sum()
-            };
-            assert!((of(&near) - of(&far)).abs() < 1e-5);
+            let own: f32 = near.iter().filter(|pair| pair.0 == centre).map(|pair| pair.2).sum();
+            let of_centre = || far.iter().filter(|pair| pair.0 == centre);
+            assert_eq!(draws(of_centre(), own / 20.0), 20);
+            // Each other end comes once.
+            let mut others: Vec<Node> = of_centre().map(|pair| pair.1).collect();
+            let all = others.len();
+            others.sort_unstable();
+            others.dedup();
+            assert_eq!(others.len(), all);
         }
         let [_, far] = drawn(Negatives::Uniform, &paper());
-        assert_eq!(far.len(), 20 * windows);
+        assert_eq!(draws(far.iter(), unit), 20 * windows);
         let own = TrainConfig { walks: Some(3), ..TrainConfig::default() };
         let [_, far] = drawn(Negatives::Distance, &own);
-        assert_eq!(far.len(), 10 * 2 * 3);
+        assert_eq!(draws(far.iter(), 1.0 / 60.0), 10 * 2 * 3);
     }
 
     #[test]
@@ -367,6 +403,6 @@ mod tests {
             near.iter().filter(|pair| pair.0 == centre).map(|pair| pair.1).collect()
         };
         assert_eq!((others(3), others(16)), (vec![0, 1, 2, 7, 12, 13], vec![5, 6]));
-        assert_eq!(far.len(), 8);
+        assert_eq!(draws(far.iter(), 1.0 / 8.0), 8);
     }
 }
