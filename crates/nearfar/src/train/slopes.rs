@@ -111,13 +111,15 @@ impl Slopes {
             None => out.fill(0.0),
         }
         let (towards, later) = batch.towards(node);
-        let terms = towards.iter().enumerate().map(|(at, &(centre, pair))| {
-            if let Some(&(centre, _)) = later.get(at + AHEAD) {
-                // SAFETY: promised by the caller.
-                unsafe { prefetch::<V>(row(centre)) }
+        for &(centre, pair) in later.iter().skip(AHEAD).take(towards.len()) {
+            // SAFETY: promised by the caller.
+            unsafe {
+                prefetch::<V>(row(centre));
+                prefetch::<V>(&self.of_pairs[pair as usize..][..1]);
             }
-            (self.of_pairs[pair as usize], row(centre))
-        });
+        }
+        let terms =
+            towards.iter().map(|&(centre, pair)| (self.of_pairs[pair as usize], row(centre)));
         // SAFETY: promised by the caller.
         unsafe { add_all::<V>(out, terms) }
     }
@@ -288,11 +290,15 @@ unsafe fn multiply<'a, V: Vector>(
     let mut sums = unsafe { [V::zero(); PIECE] };
     for ((sum, out), other) in sums.iter_mut().zip(&mut *out).zip(others) {
         let other = &other[..z.len()];
+        // Two sums, so that neither waits for each of its terms.
+        let mut halves = unsafe { [V::zero(); 2] };
         for at in (0..whole).step_by(LANES) {
-            *sum = unsafe {
-                V::load(z.as_ptr().add(at)).mul_add(V::load(other.as_ptr().add(at)), *sum)
+            let half = &mut halves[at / LANES % 2];
+            *half = unsafe {
+                V::load(z.as_ptr().add(at)).mul_add(V::load(other.as_ptr().add(at)), *half)
             };
         }
+        *sum = unsafe { V::splat(1.0).mul_add(halves[0], halves[1]) };
         *out = z[whole..].iter().zip(&other[whole..]).map(|(a, b)| a * b).sum();
     }
     for (out, sum) in out.iter_mut().zip(unsafe { V::sums(&sums) }) {
