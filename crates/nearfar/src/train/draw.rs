@@ -45,12 +45,20 @@ pub(super) struct Batch {
     weights: Vec<f32>,
     /// Where the pairs towards each node begin, and the end.
     incoming: Vec<u32>,
-    /// Place of the centre in `centres`, and of the pair in `others`.
-    pairs_in: Vec<(u32, u32)>,
+    pairs_in: Vec<Incoming>,
     /// Place of each node in `centres`; `NOT` for others.
     places: Vec<u32>,
     /// Where each node was last seen among `others`, if it was.
     seen: Vec<u32>,
+}
+
+/// A pair, for its other end.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Incoming {
+    /// The place of the centre in `centres`.
+    pub(super) centre: u32,
+    /// The place of the pair in `others`.
+    pub(super) pair: u32,
 }
 
 /// The place of a node that is no centre.
@@ -121,11 +129,12 @@ impl Batch {
         for node in 2..next.len() {
             next[node] += next[node - 1];
         }
-        self.pairs_in.resize(self.others.len(), (0, 0));
+        self.pairs_in.resize(self.others.len(), Incoming::default());
         for (centre, range) in self.starts.windows(2).enumerate() {
             for pair in range[0]..range[1] {
                 let slot = &mut next[self.others[pair] as usize + 1];
-                self.pairs_in[*slot as usize] = (centre as u32, pair as u32);
+                self.pairs_in[*slot as usize] =
+                    Incoming { centre: centre as u32, pair: pair as u32 };
                 *slot += 1;
             }
         }
@@ -162,9 +171,8 @@ impl Batch {
         &self.others[self.starts[at]..]
     }
 
-    /// The pairs that a node is the other end of, as places of centre and pair; and these together
-    /// with those of later nodes.
-    pub(super) fn towards(&self, node: usize) -> (&[(u32, u32)], &[(u32, u32)]) {
+    /// The pairs that a node is the other end of; and these together with those of later nodes.
+    pub(super) fn towards(&self, node: usize) -> (&[Incoming], &[Incoming]) {
         let later = &self.pairs_in[self.incoming[node] as usize..];
         (&later[..(self.incoming[node + 1] - self.incoming[node]) as usize], later)
     }
@@ -336,7 +344,7 @@ mod tests {
         // The other side of the batch has the same pairs.
         let mut towards = 0;
         for node in 0..34 {
-            for &(centre, pair) in batch.towards(node).0 {
+            for &Incoming { centre, pair } in batch.towards(node).0 {
                 let (from, to, _) = all[pair as usize];
                 assert_eq!((from, to), (batch.centres[centre as usize], node as Node));
                 towards += 1;

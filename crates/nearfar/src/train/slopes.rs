@@ -20,7 +20,7 @@
 
 use rayon::prelude::*;
 
-use super::draw::Batch;
+use super::draw::{Batch, Incoming};
 use super::kernel::{Kernel, LANES, PIECE, Vector, Work, wrong_and_loss};
 use crate::encode::{Adam, AdamStep};
 use crate::memory::zeroed;
@@ -111,15 +111,14 @@ impl Slopes {
             None => out.fill(0.0),
         }
         let (towards, later) = batch.towards(node);
-        for &(centre, pair) in later.iter().skip(AHEAD).take(towards.len()) {
+        for &Incoming { centre, pair } in later.iter().skip(AHEAD).take(towards.len()) {
             // SAFETY: promised by the caller.
             unsafe {
                 prefetch::<V>(row(centre));
                 prefetch::<V>(&self.of_pairs[pair as usize..][..1]);
             }
         }
-        let terms =
-            towards.iter().map(|&(centre, pair)| (self.of_pairs[pair as usize], row(centre)));
+        let terms = towards.iter().map(|at| (self.of_pairs[at.pair as usize], row(at.centre)));
         // SAFETY: promised by the caller.
         unsafe { add_all::<V>(out, terms) }
     }
