@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import measure
+from summary import grouped
 
 ORDER = ["pairs", "memory", "quality", "walks", "distances", "loading", "threads", "growth", "samplers"]
 ORDER += ["embed", "draws", "training", "large"]
@@ -27,13 +28,13 @@ def write(folder, environments):
         drawn = module.plots(rows)
         figures += drawn
         pictures = "".join(f"\n![{each['title']}]({each['file']})\n" for each in drawn)
-        note = f"[Every run]({source}.csv). {machines[source]}. {versions(rows)}"
+        note = f"[Every run]({source}.csv){repeats(rows)}. {machines[source]}. {versions(rows)}"
         text = [f"## {module.TITLE}", about(module), module.show(rows) + pictures, note]
         sections.append("\n\n".join(text))
     head = (
         "# Recorded run\n\nMade by `benchsuite/run`; [what is measured, and how](../../README.md). "
         "Figures are medians with the least and the most of all runs; the cases of an axis ran in "
-        "turn.\n"
+        "turn. Two threads where nothing else is said.\n"
     )
     left_out = [f"- {name}: {why}" for name, why in environments.suite["left_out"].items()]
     sections.append("## Not run\n\n" + "\n".join(left_out))
@@ -41,6 +42,16 @@ def write(folder, environments):
     (folder / "README.md").write_text(re.sub(r"\n{3,}", "\n\n", text))
     program = [environments.python("suite"), environments.here / "plot.py", folder]
     subprocess.run(program, input=json.dumps(figures), text=True, check=True)
+
+
+def repeats(rows):
+    """How often cases ran; benchmarks that give only a median and a range do not count."""
+    ran = [row for row in rows if row.get("seconds") not in (None, 1.0)]
+    sizes = [len(found) for found in grouped(ran, "graph", "system", "setting", "threads").values()]
+    if not sizes:
+        return ", median and range of the benchmark's own runs"
+    least, most = min(sizes), max(sizes)
+    return f", {least} to {most} of each case" if least < most else f", {most} of each case"
 
 
 def versions(rows):

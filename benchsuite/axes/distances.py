@@ -10,9 +10,9 @@ TITLE = "All-pairs distances"
 
 def run(bench):
     rows = []
-    for graph, rivals in bench.chosen(bench.axis("distances")["graphs"]).items():
+    for graph, what in bench.chosen(bench.axis("distances")["graphs"]).items():
         sums = set()
-        theirs = [bench.rival(name, graph, "distances") for name in rivals]
+        theirs = [bench.rival(name, graph, "distances") for name in what["rivals"]]
         cases = [a_table(bench, graph, sums), process(bench, graph)]
         cases += [(fixed, checked(once, sums)) for fixed, once in theirs]
         rows += in_turn(cases, bench.general)

@@ -15,10 +15,10 @@ TITLE = "Loading a text edge list"
 
 def run(bench):
     rows = []
-    for graph, rivals in bench.axis("loading")["graphs"].items():
+    for graph, what in bench.axis("loading")["graphs"].items():
         cases = [ours(bench, graph)]
-        cases += [bench.rival(name, graph, "load") for name in rivals]
-        rows += in_turn(cases, bench.general)
+        cases += [bench.rival(name, graph, "load") for name in what["rivals"]]
+        rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows
 
 

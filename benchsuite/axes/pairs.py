@@ -20,10 +20,10 @@ TITLE = "Pairs per second at equal budget"
 
 def run(bench):
     rows = []
-    for graph, rivals in bench.chosen(bench.axis("pairs")["graphs"]).items():
+    for graph, what in bench.chosen(bench.axis("pairs")["graphs"]).items():
         cases = bench.at_budget(graph)
-        cases += [bench.rival(name, graph, "embed") for name in rivals]
-        rows += in_turn(cases, bench.general)
+        cases += [bench.rival(name, graph, "embed") for name in what["rivals"]]
+        rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows + bench.told(lambda: bare(bench))
 
 
@@ -71,7 +71,7 @@ def show(rows):
 def nearest(kernels, nodes):
     """The bare kernel's rate on the smallest table that is as large, or the largest there is."""
     sizes = sorted({row["nodes"] for row in kernels})
-    fitting = [size for size in sizes if size >= 0.8 * (nodes or 0)] or sizes
+    fitting = [size for size in sizes if size >= 0.8 * (nodes or 0)] or sizes[-1:]
     return median([row for row in kernels if row["nodes"] == fitting[0]], "rate") if fitting else None
 
 

@@ -25,7 +25,7 @@ def run(bench):
             # What makes no walks has no budget.
             walks = [None] if name == "scikit-network" else axis["walks"]
             theirs += [their(bench, graph, name, number) for number in walks]
-        rows += in_turn(theirs, bench.general, what["repeats"])
+        rows += in_turn(theirs, bench.general, what.get("repeats"))
     return rows
 
 

@@ -7,14 +7,13 @@ TITLE = "Samplers against uniform"
 
 
 def run(bench):
-    axis = bench.axis("samplers")
     rows = []
-    for graph, what in bench.chosen(axis["graphs"]).items():
+    for graph, what in bench.chosen(bench.axis("samplers")["graphs"]).items():
         cases = [
-            bench.nearfar(graph, "nearfar", f"--negatives {law} {what['options']}", law)
-            for law in axis["laws"]
+            bench.nearfar(graph, "nearfar", f"--negatives {law}", law)
+            for law in what["laws"]
         ]
-        rows += in_turn(cases, bench.general, what["repeats"])
+        rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows
 
 

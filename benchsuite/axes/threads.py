@@ -9,12 +9,13 @@ TITLE = "Threads"
 def run(bench):
     axis = bench.axis("threads")
     rows = []
-    for graph, rivals in bench.chosen(axis["graphs"]).items():
+    for graph, what in bench.chosen(axis["graphs"]).items():
         cases = []
         for threads in axis["threads"]:
             cases += bench.at_budget(graph, threads)
-            cases += [bench.rival(name, graph, "embed", threads=threads) for name in rivals]
-        rows += in_turn(cases, bench.general, axis["repeats"])
+            theirs = what["rivals"]
+            cases += [bench.rival(name, graph, "embed", threads=threads) for name in theirs]
+        rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows
 
 

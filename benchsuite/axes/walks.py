@@ -25,7 +25,7 @@ def run(bench):
             for p, q in [(1.0, 1.0), (axis["p"], axis["q"])]:
                 setting = order(1 if p == q == 1 else 2, p, q)
                 cases.append(bench.rival(name, graph, "walks", setting, None, text, p=p, q=q, **budget))
-        rows += in_turn(cases, bench.general)
+        rows += in_turn(cases, bench.general, what.get("repeats"))
     return rows
 
 
