@@ -144,7 +144,7 @@ impl Sources<'_> {
 
     /// Takes all walks from `nodes`, some nodes at a time, and hands them over: for each node how
     /// many walks it has, and step by step the nodes of all of them.
-    pub(super) fn walks(
+    pub fn walks(
         self,
         sampling: Sampling,
         epoch: u64,
