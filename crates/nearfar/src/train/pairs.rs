@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::Cut;
+use super::buckets::Buckets;
 use super::kernel::Pair;
 use super::windows::Windows;
 use crate::error::Result;
@@ -50,8 +51,9 @@ pub struct Sources<'a> {
 
 /// The pairs of one epoch.
 pub struct Pairs {
-    /// `buckets[p][q]` has those with their centres in block p and their other ends in block q.
-    pub buckets: Vec<Vec<Vec<Pair>>>,
+    /// List q of `buckets[p]` has those with their centres in block p and their other ends in
+    /// block q.
+    pub buckets: Vec<Buckets>,
     /// How many pairs there are.
     pub count: u64,
     ahead: Ahead,
@@ -67,8 +69,8 @@ impl Sampling {
 impl Pairs {
     /// Room for the pairs of an epoch, to be used again for the next; blocks have so many rows.
     pub fn new(nodes: usize, rows: usize) -> Self {
-        let blocks = nodes.div_ceil(rows);
-        let buckets = vec![vec![Vec::new(); blocks]; blocks];
+        let mut buckets = Vec::new();
+        buckets.resize_with(nodes.div_ceil(rows), Buckets::default);
         Self { buckets, count: 0, ahead: Ahead::default() }
     }
 
@@ -92,8 +94,8 @@ impl Pairs {
         {
             return Ok(ControlFlow::Break(()));
         }
-        let sample = |(block, buckets): (usize, &mut Vec<Vec<Pair>>)| {
-            buckets.iter_mut().for_each(Vec::clear);
+        let blocks = buckets.len();
+        let sample = |(block, buckets): (usize, &mut Buckets)| {
             let cut = Cut::new(sources.rows);
             let drawn = is_ahead.then(|| ahead.of(block, epoch));
             let far = Vec::new();
@@ -103,7 +105,6 @@ impl Pairs {
                 Some(windows) => sampler.windows(block, windows),
             }
         };
-        let blocks = buckets.len();
         // Some at a time; how many makes no difference to the result.
         let together = 4 * rayon::current_num_threads();
         for (turn, some) in buckets.chunks_mut(together).enumerate() {
@@ -114,7 +115,7 @@ impl Pairs {
             }
             some.par_iter_mut().enumerate().map(|(at, row)| (first + at, row)).for_each(sample);
         }
-        *count = buckets.iter().flatten().map(|bucket| bucket.len() as u64).sum();
+        *count = buckets.iter().map(|buckets| buckets.len() as u64).sum();
         Ok(ControlFlow::Continue(()))
     }
 }
@@ -181,7 +182,7 @@ struct Sampler<'a> {
     sampling: Sampling,
     epoch: u64,
     cut: Cut,
-    buckets: &'a mut [Vec<Pair>],
+    buckets: &'a mut Buckets,
     /// Negatives that were drawn ahead and not used yet.
     drawn: Option<&'a [Node]>,
     /// Room for those that were not.
@@ -191,8 +192,9 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     /// Walks that are one window each.
     fn walks(&mut self, block: usize) {
-        let Sampling { length, .. } = self.sampling;
+        let Sampling { length, walks, .. } = self.sampling;
         let sources = self.sources;
+        self.expect(sources.block(block).len() * walks);
         sources.walks(self.sampling, self.epoch, sources.block(block), |counts, nodes| {
             let together = nodes.len() / length;
             let mut first = 0;
@@ -208,9 +210,16 @@ impl Sampler<'_> {
     /// Windows that slid along walks from anywhere.
     fn windows(&mut self, block: usize, windows: &Windows) {
         let of_block = windows.by_centre(block, self.sources);
+        self.expect(of_block.len());
         for centre in self.sources.block(block) {
             self.centre(centre, of_block.of(centre));
         }
+    }
+
+    /// Makes room for the pairs of so many windows.
+    fn expect(&mut self, windows: usize) {
+        let Sampling { context, negatives, .. } = self.sampling;
+        self.buckets.clear(self.sources.blocks(), windows * (context - 1 + negatives));
     }
 
     /// Puts the pairs of one centre into buckets: the near nodes of each of its windows, and the
@@ -236,7 +245,7 @@ impl Sampler<'_> {
         let (_, row) = cut.place(centre);
         let mut put = |node: Node, near: bool| {
             let (block, other) = cut.place(node);
-            buckets[block].push(Pair::new(row, other, near));
+            buckets.put(block, Pair::new(row, other, near));
         };
         for (window, near) in windows.enumerate() {
             // A walk that comes back to its start says nothing about it.

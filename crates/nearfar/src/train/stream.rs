@@ -2,7 +2,8 @@
 //!
 //! An epoch has two halves. First its pairs are sampled and sorted into buckets ([`Pairs`]). Then
 //! the buckets are trained, round by round ([`rounds`]): the tasks of a round share no row, so
-//! they run side by side, and the result does not depend on how many threads there are.
+//! they run side by side, and the result does not depend on how many threads there are. An epoch of
+//! very many pairs is cut into parts, each sampled and trained by itself, so that memory is bounded.
 
 use std::ops::ControlFlow;
 
@@ -41,7 +42,9 @@ struct Share<'a> {
 pub(super) struct Stream<'a> {
     config: &'a TrainConfig,
     kernel: Kernel,
+    /// What an epoch samples, in so many parts.
     sampling: Sampling,
+    parts: usize,
     positives: Box<dyn PositiveSource>,
     negatives: &'a dyn NegativeSampler,
     nodes: usize,
@@ -77,7 +80,19 @@ impl<'a> Stream<'a> {
             (pull.strength, pull.last) = (checkpoint.strength, checkpoint.rank);
         }
         let pairs = Pairs::new(nodes, tables.centres.rows);
-        Ok(Self { config, kernel, sampling, positives, negatives, nodes, tables, pairs, pull })
+        let parts = config.parts(graph);
+        Ok(Self {
+            config,
+            kernel,
+            sampling,
+            parts,
+            positives,
+            negatives,
+            nodes,
+            tables,
+            pairs,
+            pull,
+        })
     }
 }
 
@@ -94,22 +109,30 @@ impl Run for Stream<'_> {
         let sources =
             Sources { positives: &*self.positives, negatives: self.negatives, nodes: n, rows };
         let pairs = &mut self.pairs;
-        let sampled =
-            pairs.sample(sources, self.sampling, epoch as u64, |part| go_on(part * SAMPLING))?;
-        if sampled.is_break() {
-            return Ok(ControlFlow::Break(()));
+        let (parts, l2, (mut count, mut loss)) = (self.parts, self.pull.strength, (0, 0.0));
+        for part in 0..parts {
+            let done = |within: f64| (part as f64 + within) / parts as f64;
+            let walks = self.sampling.walks / parts;
+            let more = usize::from(part < self.sampling.walks % parts);
+            let sampling = Sampling { walks: walks + more, ..self.sampling };
+            let number = (epoch * parts + part) as u64;
+            let sampled =
+                pairs.sample(sources, sampling, number, |part| go_on(done(part * SAMPLING)))?;
+            if sampled.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let step = |within: f64| config.step(l2, (epoch as f64 + done(within)) / epochs as f64);
+            let trained = train(self.kernel, &mut self.tables, pairs, step, |part| {
+                go_on(done(SAMPLING + part * (1.0 - SAMPLING)))
+            })?;
+            let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
+            (count, loss) = (count + pairs.count, loss + sum);
         }
-        let l2 = self.pull.strength;
-        let step = |part: f64| config.step(l2, (epoch as f64 + part) / epochs as f64);
-        let loss = train(self.kernel, &mut self.tables, pairs, step, |part| {
-            go_on(SAMPLING + part * (1.0 - SAMPLING))
-        })?;
-        let ControlFlow::Continue(loss) = loss else { return Ok(ControlFlow::Break(())) };
         // A thousand rows show the rank as well as all.
         let rows = self.tables.centres.iter().step_by(n.div_ceil(1024));
         let effective_rank = self.pull.adjust(rows, config.dim, epochs - epoch - 1);
-        let loss = loss / (pairs.count as f64).max(1.0);
-        Ok(ControlFlow::Continue(Done { pairs: pairs.count, loss, l2, effective_rank }))
+        let loss = loss / (count as f64).max(1.0);
+        Ok(ControlFlow::Continue(Done { pairs: count, loss, l2, effective_rank }))
     }
 
     fn state(&self, epoch: usize) -> State<'_> {
@@ -167,13 +190,15 @@ pub fn train(
             })
             .collect();
         let train = |(p, q, left, right): &mut (usize, usize, Share, Share)| {
-            let [there, back] = [&pairs.buckets[*p][*q], &pairs.buckets[*q][*p]];
-            if p == q {
-                kernel.train(left.alone(dim), there, step)
-            } else {
-                kernel.train(left.with(right, dim), there, step)
-                    + kernel.train(right.with(left, dim), back, step)
+            let mut loss = 0.0;
+            for pairs in pairs.buckets[*p].list(*q) {
+                let rows = if p == q { left.alone(dim) } else { left.with(right, dim) };
+                loss += kernel.train(rows, pairs, step);
             }
+            for pairs in pairs.buckets[*q].list(*p).filter(|_| p != q) {
+                loss += kernel.train(right.with(left, dim), pairs, step);
+            }
+            loss
         };
         let losses: Vec<f64> = tasks.par_iter_mut().map(train).collect();
         loss += losses.iter().sum::<f64>();
