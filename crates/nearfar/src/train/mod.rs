@@ -159,12 +159,15 @@ pub fn embed_from(
         }
     };
     let mut stopped = sink.event(&started)?.is_break();
+    let mut most: f64 = 0.0;
     for epoch in first..epochs {
         if stopped {
             break;
         }
         let mut go_on = |part: f64| {
-            sink.event(&Event::Progress { done: (epoch as f64 + part) / epochs as f64 })
+            // What was done for later epochs stays done.
+            most = most.max((epoch as f64 + part) / epochs as f64).min(1.0);
+            sink.event(&Event::Progress { done: most })
         };
         if go_on(0.0)?.is_break() {
             break;

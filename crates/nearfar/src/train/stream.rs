@@ -102,8 +102,6 @@ impl Run for Stream<'_> {
         epoch: usize,
         go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Done>> {
-        /// About how much of an epoch is spent on sampling.
-        const SAMPLING: f64 = 1.0 / 3.0;
         let (config, n, epochs) = (self.config, self.nodes, self.config.epochs());
         let rows = self.tables.centres.rows;
         let sources =
@@ -114,16 +112,16 @@ impl Run for Stream<'_> {
             let done = |within: f64| (part as f64 + within) / parts as f64;
             let walks = self.sampling.walks / parts;
             let more = usize::from(part < self.sampling.walks % parts);
-            let sampling = Sampling { walks: walks + more, ..self.sampling };
+            let ahead = self.sampling.ahead.min(epochs - epoch);
+            let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
             let number = (epoch * parts + part) as u64;
-            let sampled =
-                pairs.sample(sources, sampling, number, |part| go_on(done(part * SAMPLING)))?;
-            if sampled.is_break() {
+            if pairs.sample(sources, sampling, number, |within| go_on(done(within)))?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+            let (from, to) = pairs.shares(number);
             let step = |within: f64| config.step(l2, (epoch as f64 + done(within)) / epochs as f64);
             let trained = train(self.kernel, &mut self.tables, pairs, step, |part| {
-                go_on(done(SAMPLING + part * (1.0 - SAMPLING)))
+                go_on(done(from + part * (to - from)))
             })?;
             let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
             (count, loss) = (count + pairs.count, loss + sum);
@@ -220,5 +218,58 @@ impl Share<'_> {
     fn with<'a>(&'a mut self, there: &'a mut Share<'_>, dim: usize) -> Rows<'a> {
         let others = there.others.as_deref_mut().unwrap_or(there.centres);
         Rows { dim, centres: self.centres, others: Some(others) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::graph::{ReadOptions, read};
+    use crate::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
+    use crate::positive::Walk;
+
+    #[test]
+    fn an_epoch_in_parts_is_as_many_short_ones() {
+        let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
+        let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
+        let negatives = plan.build(&graph).unwrap();
+        let config = TrainConfig { dim: 16, walks: Some(6), ..Default::default() };
+        let walks = || Box::new(Walk::new(&graph));
+        let stream = || {
+            let kernel = Kernel::detect();
+            Stream::new(kernel, None, &graph, walks(), &*negatives, &config).unwrap()
+        };
+        // Six walks in four parts are 2 + 2 + 1 + 1.
+        let mut in_parts = Stream { parts: 4, ..stream() };
+        let mut progress = vec![];
+        let done = in_parts.epoch(0, &mut |part| {
+            progress.push(part);
+            Ok(ControlFlow::Continue(()))
+        });
+        let ControlFlow::Continue(done) = done.unwrap() else { panic!("nobody stops it") };
+        assert!(progress.is_sorted() && progress.iter().all(|part| (0.0..1.0).contains(part)));
+        let mut one_by_one = stream();
+        let positives = Walk::new(&graph);
+        let (nodes, rows) = (graph.nodes(), one_by_one.tables.centres.rows);
+        let sources = Sources { positives: &positives, negatives: &*negatives, nodes, rows };
+        let mut count = 0;
+        for (part, walks) in [2, 2, 1, 1].into_iter().enumerate() {
+            let sampling = Sampling { walks, ..one_by_one.sampling };
+            let go_on = |_| Ok(ControlFlow::Continue(()));
+            let pairs = &mut one_by_one.pairs;
+            assert!(pairs.sample(sources, sampling, part as u64, go_on).unwrap().is_continue());
+            count += pairs.count;
+            let step = |within: f64| {
+                let done = (part as f64 + within) / 4.0 / config.epochs() as f64;
+                config.step(one_by_one.pull.strength, done)
+            };
+            train(one_by_one.kernel, &mut one_by_one.tables, pairs, step, go_on).unwrap();
+        }
+        assert_eq!(done.pairs, count);
+        assert!(count > 34 * 6 * 10, "every window has its negatives");
+        assert_eq!(in_parts.tables, one_by_one.tables);
     }
 }
