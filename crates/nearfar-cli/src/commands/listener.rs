@@ -14,8 +14,10 @@ use crate::{Interrupted, print};
 pub(super) struct Listener {
     records: Records,
     epochs: usize,
-    /// How far the run was when we began to listen, and where it is now.
-    done: Option<(f64, f64)>,
+    /// How many of them are done.
+    epoch: usize,
+    /// How far the run was when we began to listen.
+    first: Option<f64>,
     pairs: u64,
     loss: String,
     quiet: bool,
@@ -47,7 +49,7 @@ impl Listener {
         let bar = ProgressBar::with_draw_target(Some(1000), target);
         bar.set_style(ProgressStyle::with_template("{bar:30} {msg}")?);
         let loss = String::new();
-        Ok(Self { records, epochs, done: None, pairs: 0, loss, quiet, bar })
+        Ok(Self { records, epochs, epoch: 0, first: None, pairs: 0, loss, quiet, bar })
     }
 
     /// Ends the bar and the records. An error if the run was interrupted.
@@ -58,27 +60,32 @@ impl Listener {
     }
 
     fn show(&mut self, done: f64) {
-        let (first, _) = *self.done.get_or_insert((done, done));
-        self.done = Some((first, done));
-        let elapsed = self.records.elapsed().as_secs_f64();
-        let left = match done - first {
-            some if some > 0.0 => {
-                let seconds = elapsed * (1.0 - done) / some;
-                format!("  {} left", HumanDuration(Duration::from_secs_f64(seconds)))
-            }
-            _ => String::new(),
+        let first = *self.first.get_or_insert_with(|| {
+            self.epoch = (done * self.epochs as f64).round() as usize;
+            done
+        });
+        let left = match seconds_left(self.records.elapsed().as_secs_f64(), first, done) {
+            Some(left) => format!("  {} left", HumanDuration(Duration::from_secs_f64(left))),
+            None => String::new(),
         };
-        let epoch = ((done * self.epochs as f64) as usize + 1).min(self.epochs);
+        let epoch = (self.epoch + 1).min(self.epochs);
         self.bar.set_position((done * 1000.0) as u64);
         self.bar.set_message(format!("epoch {epoch}/{}{}{left}", self.epochs, self.loss));
     }
+}
+
+/// How long a run goes on that went from one part to another in so many seconds, if there is
+/// anything to go by.
+fn seconds_left(elapsed: f64, first: f64, done: f64) -> Option<f64> {
+    (done > first).then(|| elapsed * (1.0 - done) / (done - first))
 }
 
 impl Sink for Listener {
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
             Event::Progress { done } => self.show(*done),
-            Event::Epoch { pairs, loss, .. } => {
+            Event::Epoch { epoch, pairs, loss, .. } => {
+                self.epoch = *epoch;
                 self.pairs += pairs;
                 let rate = self.pairs as f64 / self.records.elapsed().as_secs_f64() / 1e6;
                 self.loss = format!("  loss {loss:.4}  {rate:.1} M pairs/s");
@@ -98,5 +105,35 @@ impl Sink for Listener {
     fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
         self.records.state(state, INTERRUPTED.load(Relaxed))?;
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds_left;
+
+    /// Twelve epochs of ten seconds each, of which sampling has another share than training
+    /// reckons with: after a tenth of the run the time left is right to a fifth of it.
+    #[test]
+    fn the_time_left_is_about_right_after_a_tenth() {
+        const RECKONED: f64 = 0.33;
+        for share in [0.15, 0.25, 0.33, 0.4, 0.5] {
+            for step in 1..1200 {
+                let done = f64::from(step) / 1200.0;
+                let (epoch, part) = ((done * 12.0).floor(), (done * 12.0).fract());
+                let in_time = if part < RECKONED {
+                    part / RECKONED * share
+                } else {
+                    share + (part - RECKONED) / (1.0 - RECKONED) * (1.0 - share)
+                };
+                let clock = 10.0 * (epoch + in_time);
+                let (left, exact) = (seconds_left(clock, 0.0, done).unwrap(), 120.0 - clock);
+                // In the last epoch, to a fifth of an epoch.
+                let allowed = (exact / 5.0).max(2.0);
+                assert!(done < 0.1 || (left - exact).abs() < allowed, "{left} for {exact} s");
+            }
+        }
+        assert_eq!(seconds_left(1.0, 0.5, 0.5), None);
+        assert_eq!(seconds_left(30.0, 0.5, 0.75), Some(30.0), "a run that went on from the middle");
     }
 }

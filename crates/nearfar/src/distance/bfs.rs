@@ -192,8 +192,15 @@ impl<'g> Sweep<'g> {
     }
 
     fn pull(&mut self, all: &Lanes) {
+        /// Rows are asked for so many nodes before they are needed.
+        const AHEAD: usize = 4;
         self.touched.clear();
-        for &node in &self.open {
+        for (place, &node) in self.open.iter().enumerate() {
+            if let Some(&later) = self.open.get(place + AHEAD) {
+                for &from in self.graph.neighbours(later) {
+                    memory::prefetch(&self.frontier, from as usize);
+                }
+            }
             let at = node as usize;
             let missing = all.without(&self.seen[at]);
             let mut met = Lanes::default();

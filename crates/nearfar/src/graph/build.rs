@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::{Graph, Names, Node};
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Edges as they were read: ends, weights if there are any, and the names of all nodes.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl EdgeList {
             return Err(Error::Graph(format!("edge {a}–{b} in a graph of {n} nodes")));
         }
         let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
-        let offsets = offsets(n, &pairs);
+        let mut offsets = offsets(n, &pairs);
         let (mut targets, mut row_weights) = match &weights {
             None => (scatter_targets(&offsets, &pairs), None),
             Some(weights) => {
@@ -55,7 +56,7 @@ impl EdgeList {
         };
         drop((pairs, weights));
         let before = targets.len();
-        let offsets = close_gaps(&offsets, &mut targets, row_weights.as_mut());
+        close_gaps(&mut offsets, &mut targets, row_weights.as_mut());
         let repeats = (before - targets.len()) / 2;
         let graph = Graph { offsets, targets, weights: row_weights, names };
         Ok((graph, Dropped { repeats, ..dropped }))
@@ -117,12 +118,11 @@ fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {
             }
         }
     });
-    let mut offsets = Vec::with_capacity(n + 1);
+    let mut offsets = memory::zeroed(n + 1);
     let mut total = 0;
-    offsets.push(0);
-    for degree in degrees {
+    for (end, degree) in offsets[1..].iter_mut().zip(degrees) {
         total += degree as usize;
-        offsets.push(total);
+        *end = total;
     }
     offsets
 }
@@ -134,7 +134,7 @@ fn scatter<T: Copy + Default + Ord + Send>(
     pairs: &[(Node, Node)],
     arc: impl Fn(Node, usize) -> T + Sync,
 ) -> Vec<T> {
-    let mut arcs = vec![T::default(); 2 * pairs.len()];
+    let mut arcs: Vec<T> = memory::zeroed(2 * pairs.len());
     let share = arcs.len().div_ceil(rayon::current_num_threads()).max(1);
     for_each_run(offsets, share, &mut arcs, |first, bounds, run| {
         let mut next: Vec<usize> =
@@ -216,17 +216,11 @@ fn for_each_row<T: Send>(offsets: &[usize], cells: &mut [T], work: impl Fn(&mut 
     });
 }
 
-/// Moves the rows together over the places of dropped repeats; returns the new offsets.
-fn close_gaps(
-    offsets: &[usize],
-    targets: &mut Vec<Node>,
-    mut weights: Option<&mut Vec<f32>>,
-) -> Vec<usize> {
-    let mut kept = 0;
-    let mut new_offsets = Vec::with_capacity(offsets.len());
-    new_offsets.push(0);
-    for bounds in offsets.windows(2) {
-        for at in bounds[0]..bounds[1] {
+/// Moves the rows together over the places of dropped repeats.
+fn close_gaps(offsets: &mut [usize], targets: &mut Vec<Node>, mut weights: Option<&mut Vec<f32>>) {
+    let (mut start, mut kept) = (0, 0);
+    for end in &mut offsets[1..] {
+        for at in start..*end {
             if targets[at] != REPEAT {
                 targets[kept] = targets[at];
                 if let Some(weights) = &mut weights {
@@ -235,13 +229,12 @@ fn close_gaps(
                 kept += 1;
             }
         }
-        new_offsets.push(kept);
+        start = std::mem::replace(end, kept);
     }
     targets.truncate(kept);
     if let Some(weights) = weights {
         weights.truncate(kept);
     }
-    new_offsets
 }
 
 #[cfg(test)]

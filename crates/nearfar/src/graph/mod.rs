@@ -21,6 +21,9 @@ pub use stats::GraphStats;
 pub use synth::{Join, Preset, SynthConfig, synth};
 
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
+
+use crate::memory;
 
 /// A node, as the row that its vector will have. Four bytes: graphs of up to four billion nodes.
 pub type Node = u32;
@@ -56,6 +59,35 @@ impl Graph {
     #[inline]
     pub fn neighbours(&self, node: Node) -> &[Node] {
         &self.targets[self.offsets[node as usize]..self.offsets[node as usize + 1]]
+    }
+
+    /// Where the neighbours of a node stand among those of all nodes.
+    #[inline]
+    pub(crate) fn places(&self, node: Node) -> Range<usize> {
+        self.offsets[node as usize]..self.offsets[node as usize + 1]
+    }
+
+    /// The node whose neighbour stands at a place.
+    pub(crate) fn node_at(&self, place: usize) -> Node {
+        self.offsets.partition_point(|&start| start <= place).saturating_sub(1) as Node
+    }
+
+    /// The neighbours of all nodes, one node after the other.
+    #[inline]
+    pub(crate) fn targets(&self) -> &[Node] {
+        &self.targets
+    }
+
+    /// Asks for what [`places`](Self::places) of a node looks at.
+    #[inline]
+    pub(crate) fn prefetch_places(&self, node: Node) {
+        memory::prefetch(&self.offsets, node as usize);
+    }
+
+    /// Asks for the neighbour at a place.
+    #[inline]
+    pub(crate) fn prefetch_target(&self, place: usize) {
+        memory::prefetch(&self.targets, place);
     }
 
     /// The weights of the edges to [`neighbours`](Self::neighbours), if the graph has weights.

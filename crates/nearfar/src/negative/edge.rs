@@ -37,10 +37,10 @@ impl Edge {
         for centre in 0..n as Node {
             let row = graph.neighbours(centre);
             first_range.push(range_starts.len());
-            let ranges = ranges(row.len());
+            let ranges = Ranges::new(row.len(), n);
             let mut at = 0;
-            for range in 0..ranges {
-                while at < row.len() && range_of(row[at], ranges, n) < range {
+            for range in 0..ranges.count {
+                while at < row.len() && ranges.of(row[at]) < range {
                     at += 1;
                 }
                 range_starts.push(at as u32);
@@ -52,23 +52,27 @@ impl Edge {
         }
         Self { graph: Arc::clone(graph), range_starts, first_range, others }
     }
+}
+
+/// Equal ranges of nodes.
+struct Ranges {
+    count: usize,
+    /// Ranges for a node, in parts of 2³². The range of a node is a product then: a division for
+    /// every draw would take longer than all the rest.
+    scale: u64,
+}
+
+impl Ranges {
+    /// Those of a row.
+    fn new(degree: usize, nodes: usize) -> Self {
+        let count = degree / 4 + 1;
+        Self { count, scale: ((count as u64) << 32) / nodes as u64 }
+    }
 
     #[inline]
-    fn is_neighbour(&self, centre: Node, k: Node) -> bool {
-        let row = self.graph.neighbours(centre);
-        let range = range_of(k, ranges(row.len()), self.graph.nodes());
-        let start = self.range_starts[self.first_range[centre as usize] + range] as usize;
-        row[start..].iter().find(|&&other| other >= k) == Some(&k)
+    fn of(&self, k: Node) -> usize {
+        ((u64::from(k) * self.scale) >> 32) as usize
     }
-}
-
-fn ranges(degree: usize) -> usize {
-    degree / 4 + 1
-}
-
-#[inline]
-fn range_of(k: Node, ranges: usize, nodes: usize) -> usize {
-    (k as usize * ranges) / nodes
 }
 
 impl NegativeSampler for Edge {
@@ -86,10 +90,17 @@ impl NegativeSampler for Edge {
             }
             return;
         }
+        let row = self.graph.neighbours(centre);
+        let ranges = Ranges::new(row.len(), self.graph.nodes());
+        let starts = &self.range_starts[self.first_range[centre as usize]..][..ranges.count];
+        let is_neighbour = |k: Node| {
+            let start = starts[ranges.of(k)] as usize;
+            row[start..].iter().find(|&&other| other >= k) == Some(&k)
+        };
         for negative in out {
             *negative = loop {
                 let k = rng.below(self.graph.nodes()) as Node;
-                if k != centre && !self.is_neighbour(centre, k) {
+                if k != centre && !is_neighbour(k) {
                     break k;
                 }
             };

@@ -165,16 +165,28 @@ impl<T: Cell> LandmarkApprox<T> {
             [(Term::Row, row_mass), (Term::Depth, self.depths.mass), (Term::Flat, flat * n as f64)];
         let least = bounds.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
         let least = least.map_or(Term::Flat, |(term, _)| term);
-        for negative in out {
-            *negative = loop {
-                let k = match least {
-                    Term::Row if rng.unit() * row_mass < mates_mass => {
-                        mates[rng.below(mates.len())]
+        // Some at a time, so that they wait for memory together.
+        let mut proposals = [0; 64];
+        let mut filled = 0;
+        while filled < out.len() {
+            let count = (out.len() - filled).min(proposals.len());
+            let proposals = &mut proposals[..count];
+            match least {
+                Term::Row => {
+                    let of_mates = mates_mass / row_mass;
+                    if of_mates < 1.0 {
+                        self.clusters.fill(own as usize, rng, proposals);
                     }
-                    Term::Row => self.clusters.draw(own as usize, rng),
-                    Term::Depth => self.depths.draw(rng),
-                    Term::Flat => rng.below(n) as Node,
-                };
+                    for k in &mut *proposals {
+                        if rng.unit() < of_mates {
+                            *k = mates[rng.below(mates.len())];
+                        }
+                    }
+                }
+                Term::Depth => proposals.fill_with(|| self.depths.draw(rng)),
+                Term::Flat => proposals.fill_with(|| rng.below(n) as Node),
+            }
+            for &mut k in proposals {
                 let (near, h) = (landmarks.nearest[k as usize], landmarks.depth[k as usize]);
                 let b = self.clusters.hops(own as usize, near);
                 let bound = match least {
@@ -182,10 +194,10 @@ impl<T: Cell> LandmarkApprox<T> {
                     Term::Depth => self.powers[h.max(1) as usize],
                     Term::Row | Term::Flat => flat,
                 };
-                if k != centre && rng.unit() * bound < self.power(a + h, b) {
-                    break k;
-                }
-            };
+                out[filled] = k;
+                let kept = k != centre && rng.unit() * bound < self.power(a + h, b);
+                filled += usize::from(kept);
+            }
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Budget {
     /// Bytes of it that are taken otherwise, but only once the sampler is built: the room that
     /// building needs for a while is free again by then.
     pub beside: u64,
+    /// Bytes of it that are taken as well if distances are exact: those laws draw much at a time.
+    pub ahead: u64,
     /// Seconds of one core to spend on distances.
     pub seconds: f64,
     /// How many times [`NegativeSampler::fill`] will be called, if that is known.
@@ -33,7 +35,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { memory: 8_000_000_000, beside: 0, seconds: 600.0, fills: None }
+        Self { memory: 8_000_000_000, beside: 0, ahead: 0, seconds: 600.0, fills: None }
     }
 }
 
@@ -54,8 +56,9 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 
 impl Budget {
     /// Whether there is room for `bytes` while the sampler is built, and for `kept` afterwards.
-    fn has_room(&self, bytes: u64, kept: u64) -> bool {
-        bytes <= self.memory && kept + self.beside <= self.memory
+    fn has_room(&self, bytes: u64, kept: u64, exact: bool) -> bool {
+        let beside = self.beside + if exact { self.ahead } else { 0 };
+        bytes <= self.memory && kept + beside <= self.memory
     }
 }
 
@@ -79,6 +82,10 @@ pub struct NegativePlan {
 
 /// Landmarks that nobody asked for take no more memory than this for their distances.
 const P2P_CAP: u64 = 64_000_000;
+
+/// Nor do they look at nodes and edges more often than this to find them, some seconds' worth,
+/// but for a thousand landmarks.
+const LOOKS_CAP: f64 = 10e9;
 
 impl NegativePlan {
     /// Checks the configuration and makes all choices that it leaves open.
@@ -122,7 +129,7 @@ impl NegativePlan {
                 })
             }
         }?;
-        if !budget.has_room(plan.bytes, plan.kept) {
+        if !budget.has_room(plan.bytes, plan.kept, plan.strategy.is_some()) {
             let beside = if plan.bytes <= budget.memory { budget.beside } else { 0 };
             return Err(Error::Budget(format!(
                 "negatives by {} take {}, more than the {} that are allowed; {}",
@@ -158,7 +165,7 @@ impl NegativePlan {
         let search = (n + arcs) * 5e-9;
         let levels_seconds = budget.fills.map(|fills| fills as f64 * search);
         let table_fits =
-            budget.has_room(table_bytes, table_kept) && table_seconds <= budget.seconds;
+            budget.has_room(table_bytes, table_kept, true) && table_seconds <= budget.seconds;
         let levels_fit = levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
         let table_cost = format!(
             "a table of all distances takes {} and about {}",
@@ -202,15 +209,19 @@ impl NegativePlan {
         let asked = |count: usize| format!("landmarks as asked for, {count}");
         let (count, reason) = match config.landmarks {
             None => {
-                let cap = (P2P_CAP as f64).sqrt() as usize;
-                let why = if tenth > cap {
-                    format!(
-                        "{cap} landmarks, not 10 % of the nodes, keep their distances under 64 MB"
-                    )
-                } else {
-                    format!("{tenth} landmarks are 10 % of the nodes")
+                let fit = (P2P_CAP as f64).sqrt() as usize;
+                let quick = (LOOKS_CAP / (n + graph.arcs()) as f64).max(1000.0) as usize;
+                let count = tenth.min(fit).min(quick);
+                let why = match count {
+                    _ if count == tenth => format!("{count} landmarks are 10 % of the nodes"),
+                    _ if count == fit => format!(
+                        "{count} landmarks, not 10 % of the nodes, keep their distances under 64 MB"
+                    ),
+                    _ => format!(
+                        "{count} landmarks, not 10 % of the nodes, are searched from in a few seconds"
+                    ),
                 };
-                (tenth.min(cap), why)
+                (count, why)
             }
             Some(Amount::Share(part)) => {
                 let count = share(part).clamp(1, n);

@@ -3,6 +3,7 @@
 mod edge;
 mod meeting;
 mod node2vec;
+mod triangles;
 mod walk;
 
 pub use edge::Edges;

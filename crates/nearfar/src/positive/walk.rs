@@ -15,6 +15,9 @@ pub struct Walk {
     steps: Steps,
 }
 
+/// The place of a neighbour that there is not.
+pub(super) const NOWHERE: usize = usize::MAX;
+
 /// How a neighbour is chosen.
 enum Steps {
     Uniform,
@@ -47,18 +50,30 @@ impl Walk {
         &self.graph
     }
 
-    /// A neighbour of a node; `None` if it has none.
+    /// The place of a neighbour of a node; [`NOWHERE`] if it has none.
     #[inline]
-    pub(super) fn step(&self, node: Node, rng: &mut Rng) -> Option<Node> {
-        let neighbours = self.graph.neighbours(node);
-        if neighbours.is_empty() {
-            return None;
+    fn step(&self, node: Node, rng: &mut Rng) -> usize {
+        let places = self.graph.places(node);
+        match &self.steps {
+            _ if places.is_empty() => NOWHERE,
+            Steps::Uniform => places.start + rng.below(places.len()),
+            Steps::Weighted(tables) => tables[node as usize]
+                .as_ref()
+                .map_or(NOWHERE, |table| places.start + table.draw(rng)),
         }
-        let at = match &self.steps {
-            Steps::Uniform => rng.below(neighbours.len()),
-            Steps::Weighted(tables) => tables[node as usize].as_ref()?.draw(rng),
-        };
-        Some(neighbours[at])
+    }
+
+    /// The same, and an independent number in [0, 1).
+    #[inline]
+    pub(super) fn step_and_unit(&self, node: Node, rng: &mut Rng) -> (usize, f64) {
+        let places = self.graph.places(node);
+        match &self.steps {
+            Steps::Uniform if !places.is_empty() => {
+                let (at, unit) = rng.index_and_unit(places.len());
+                (places.start + at, unit)
+            }
+            _ => (self.step(node, rng), rng.unit()),
+        }
     }
 }
 
@@ -67,7 +82,7 @@ impl PositiveSource for Walk {
         let mut node = start;
         for (at, slot) in out.iter_mut().enumerate() {
             if at > 0 {
-                let Some(next) = self.step(node, rng) else { return at };
+                let Some(&next) = self.graph.targets().get(self.step(node, rng)) else { return at };
                 node = next;
             }
             *slot = node;
@@ -76,13 +91,21 @@ impl PositiveSource for Walk {
     }
 
     fn walks(&self, starts: &[Node], rngs: &mut [Rng], out: &mut [Node]) {
+        let (graph, targets) = (&self.graph, self.graph.targets());
         let mut nodes = out.chunks_exact_mut(starts.len().max(1));
         let Some(mut before) = nodes.next() else { return };
         before.copy_from_slice(starts);
+        let mut places = vec![NOWHERE; starts.len()];
         for after in nodes {
-            // No step waits for another: the processor has many under way.
-            for ((next, &node), rng) in after.iter_mut().zip(&*before).zip(&mut *rngs) {
-                *next = self.step(node, rng).unwrap_or(node);
+            // A step looks at two places far apart. All walks ask for the second while others still
+            // look at the first, and for the next step's first while others look at the second.
+            for ((place, &node), rng) in places.iter_mut().zip(&*before).zip(&mut *rngs) {
+                *place = self.step(node, rng);
+                graph.prefetch_target(*place);
+            }
+            for ((next, &place), &node) in after.iter_mut().zip(&places).zip(&*before) {
+                *next = targets.get(place).copied().unwrap_or(node);
+                graph.prefetch_places(*next);
             }
             before = after;
         }

@@ -39,7 +39,7 @@ impl Ahead {
         epoch: u64,
         mut go_on: impl FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        if self.epochs.contains(&epoch) {
+        if self.left(epoch) > 0 {
             return Ok(ControlFlow::Continue(()));
         }
         // Not complete until all is drawn.
@@ -62,6 +62,11 @@ impl Ahead {
         }
         self.epochs = epochs;
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// From this epoch on, how many are drawn for.
+    pub(super) fn left(&self, epoch: u64) -> u64 {
+        if self.epochs.contains(&epoch) { self.epochs.end - epoch } else { 0 }
     }
 
     /// The negatives of the centres of a block in an epoch that was drawn for.

@@ -332,6 +332,20 @@ impl TrainConfig {
         self.length() - self.window() + 1
     }
 
+    /// Parts that an epoch is cut into, so that the pairs of each fit into memory: a share of the
+    /// walks of every node. Fewer and larger parts are faster, as rows come into cache once a part.
+    pub(super) fn parts(&self, graph: &Graph) -> usize {
+        /// About so many pairs have a part.
+        const PAIRS: usize = 600_000_000;
+        let pairs = graph.nodes() * self.pairs(graph);
+        pairs.div_ceil(PAIRS).clamp(1, self.walks(graph))
+    }
+
+    /// Pairs that a node has in an epoch, on average.
+    pub(super) fn pairs(&self, graph: &Graph) -> usize {
+        self.walks(graph) * self.windows() * (self.window() - 1 + self.k())
+    }
+
     /// Walks from every node in an epoch. How many pairs a graph needs grows with its edges: some
     /// 60 for each of them and direction bring sampling near to what all pairs would give.
     pub fn walks(&self, graph: &Graph) -> usize {

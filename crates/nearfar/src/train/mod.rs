@@ -3,6 +3,7 @@
 mod ahead;
 mod batch;
 pub mod blocks;
+pub mod buckets;
 mod checkpoint;
 mod config;
 mod draw;
@@ -35,6 +36,8 @@ use crate::negative::NegativeSampler;
 use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
 use batch::Batches;
+use blocks::Blocks;
+use buckets::Buckets;
 use draw::Draws;
 use exact::{Exact, Objective};
 use kernel::{Kernel, LANES};
@@ -53,12 +56,14 @@ pub fn memory(graph: &Graph, config: &TrainConfig, ahead: bool) -> u64 {
         }
     }
     let tables = (config.order * config.dim.next_multiple_of(LANES) * 4) as u64;
+    let rows = Blocks::rows_for(graph.nodes(), config.dim.next_multiple_of(LANES));
+    let lists = n.div_ceil(rows as u64).pow(2);
+    let parts = config.parts(graph) as u64;
+    let pairs = Buckets::bytes(lists, (n * config.pairs(graph) as u64).div_ceil(parts));
     let windows = (config.walks(graph) * config.windows()) as u64;
-    let pairs =
-        windows * (config.window() - 1 + config.k()) as u64 * size_of::<kernel::Pair>() as u64;
     // Walks that windows slide along are kept, with 12 bytes a window to sort them.
     let walks = if config.windows() > 1 {
-        (config.walks(graph) * config.length()) as u64 * 4 + windows * 12
+        ((config.walks(graph) * config.length()) as u64 * 4 + windows * 12).div_ceil(parts)
     } else {
         0
     };
@@ -67,14 +72,22 @@ pub fn memory(graph: &Graph, config: &TrainConfig, ahead: bool) -> u64 {
     } else {
         0
     };
-    Walk::bytes(graph) + n * (tables + pairs + walks + ahead)
+    let positives = match config.model {
+        Model::Node2vec => Node2Vec::bytes(graph),
+        _ => Walk::bytes(graph),
+    };
+    positives + pairs + n * (tables + walks + ahead)
 }
 
 /// For how many epochs a visit to a centre draws negatives where visits are slow.
 fn epochs_ahead(graph: &Graph, config: &TrainConfig) -> usize {
     let bytes = graph.nodes() * config.walks(graph) * config.k() * size_of::<Node>();
-    // How often a centre comes up in windows that slide is not known before.
-    if config.windows() > 1 { 1 } else { ahead::epochs_ahead(config.epochs(), bytes as u64) }
+    // How often a centre comes up in windows that slide is not known before, and parts differ.
+    if config.windows() > 1 || config.parts(graph) > 1 {
+        1
+    } else {
+        ahead::epochs_ahead(config.epochs(), bytes as u64)
+    }
 }
 
 /// Where a run starts.
@@ -146,12 +159,15 @@ pub fn embed_from(
         }
     };
     let mut stopped = sink.event(&started)?.is_break();
+    let mut most: f64 = 0.0;
     for epoch in first..epochs {
         if stopped {
             break;
         }
         let mut go_on = |part: f64| {
-            sink.event(&Event::Progress { done: (epoch as f64 + part) / epochs as f64 })
+            // What was done for later epochs stays done.
+            most = most.max((epoch as f64 + part) / epochs as f64).min(1.0);
+            sink.event(&Event::Progress { done: most })
         };
         if go_on(0.0)?.is_break() {
             break;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::Cut;
+use super::buckets::Buckets;
 use super::kernel::Pair;
 use super::windows::Windows;
 use crate::error::Result;
@@ -50,8 +51,9 @@ pub struct Sources<'a> {
 
 /// The pairs of one epoch.
 pub struct Pairs {
-    /// `buckets[p][q]` has those with their centres in block p and their other ends in block q.
-    pub buckets: Vec<Vec<Vec<Pair>>>,
+    /// List q of `buckets[p]` has those with their centres in block p and their other ends in
+    /// block q.
+    pub buckets: Vec<Buckets>,
     /// How many pairs there are.
     pub count: u64,
     ahead: Ahead,
@@ -67,13 +69,14 @@ impl Sampling {
 impl Pairs {
     /// Room for the pairs of an epoch, to be used again for the next; blocks have so many rows.
     pub fn new(nodes: usize, rows: usize) -> Self {
-        let blocks = nodes.div_ceil(rows);
-        let buckets = vec![vec![Vec::new(); blocks]; blocks];
+        let mut buckets = Vec::new();
+        buckets.resize_with(nodes.div_ceil(rows), Buckets::default);
         Self { buckets, count: 0, ahead: Ahead::default() }
     }
 
-    /// Samples the pairs of an epoch. `go_on(part)` is asked when this part is done; if it says
-    /// `Break`, they are not complete.
+    /// Samples the pairs of an epoch. `go_on(part)` is asked when about this part of the epoch's
+    /// time is over, more than 1 where negatives are drawn for later epochs; if it says `Break`,
+    /// they are not complete.
     pub fn sample(
         &mut self,
         sources: Sources<'_>,
@@ -84,16 +87,16 @@ impl Pairs {
         let windows =
             (sampling.length > sampling.context).then(|| Windows::sample(sources, sampling, epoch));
         let Self { buckets, ahead, count } = self;
-        let is_ahead = sampling.ahead > 1 && windows.is_none();
-        // Drawing takes about half of the time where it is done ahead.
-        let drawing = if is_ahead { 0.5 } else { 0.0 };
-        if is_ahead
-            && ahead.draw(sources, sampling, epoch, |part| go_on(drawing * part))?.is_break()
-        {
-            return Ok(ControlFlow::Break(()));
+        let is_ahead = windows.is_none() && (sampling.ahead > 1 || ahead.left(epoch) > 0);
+        if is_ahead {
+            let all = DRAWING * sampling.ahead as f64;
+            if ahead.draw(sources, sampling, epoch, |part| go_on(all * part))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        let sample = |(block, buckets): (usize, &mut Vec<Vec<Pair>>)| {
-            buckets.iter_mut().for_each(Vec::clear);
+        let (from, to) = shares(ahead, epoch);
+        let blocks = buckets.len();
+        let sample = |(block, buckets): (usize, &mut Buckets)| {
             let cut = Cut::new(sources.rows);
             let drawn = is_ahead.then(|| ahead.of(block, epoch));
             let far = Vec::new();
@@ -103,19 +106,41 @@ impl Pairs {
                 Some(windows) => sampler.windows(block, windows),
             }
         };
-        let blocks = buckets.len();
         // Some at a time; how many makes no difference to the result.
         let together = 4 * rayon::current_num_threads();
         for (turn, some) in buckets.chunks_mut(together).enumerate() {
             let first = turn * together;
             let part = first as f64 / blocks as f64;
-            if go_on(drawing + (1.0 - drawing) * part)?.is_break() {
+            if go_on(from + (to - from) * part)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             some.par_iter_mut().enumerate().map(|(at, row)| (first + at, row)).for_each(sample);
         }
-        *count = buckets.iter().flatten().map(|bucket| bucket.len() as u64).sum();
+        *count = buckets.iter().map(|buckets| buckets.len() as u64).sum();
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// About which part of an epoch's time is over when its pairs are sampled, and when they are
+    /// trained.
+    pub(super) fn shares(&self, epoch: u64) -> (f64, f64) {
+        let (drawn, sampled) = shares(&self.ahead, epoch);
+        (sampled, 1.0 + (drawn - DRAWING).max(0.0))
+    }
+}
+
+/// About how much of an epoch's time is spent on drawing negatives where that is done ahead, on the
+/// rest of sampling then, and on all of it elsewhere. Measured on some graphs; progress depends on
+/// it, and nothing else.
+const DRAWING: f64 = 0.36;
+const WALKING: f64 = 0.16;
+const SAMPLING: f64 = 0.33;
+
+/// About which part of an epoch's time is over when its negatives are drawn, if that is done ahead,
+/// and when its pairs are sampled.
+fn shares(ahead: &Ahead, epoch: u64) -> (f64, f64) {
+    match ahead.left(epoch) {
+        0 => (0.0, SAMPLING),
+        left => (DRAWING * left as f64, DRAWING * left as f64 + WALKING),
     }
 }
 
@@ -144,7 +169,7 @@ impl Sources<'_> {
 
     /// Takes all walks from `nodes`, some nodes at a time, and hands them over: for each node how
     /// many walks it has, and step by step the nodes of all of them.
-    pub(super) fn walks(
+    pub fn walks(
         self,
         sampling: Sampling,
         epoch: u64,
@@ -181,7 +206,7 @@ struct Sampler<'a> {
     sampling: Sampling,
     epoch: u64,
     cut: Cut,
-    buckets: &'a mut [Vec<Pair>],
+    buckets: &'a mut Buckets,
     /// Negatives that were drawn ahead and not used yet.
     drawn: Option<&'a [Node]>,
     /// Room for those that were not.
@@ -191,8 +216,9 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     /// Walks that are one window each.
     fn walks(&mut self, block: usize) {
-        let Sampling { length, .. } = self.sampling;
+        let Sampling { length, walks, .. } = self.sampling;
         let sources = self.sources;
+        self.expect(sources.block(block).len() * walks);
         sources.walks(self.sampling, self.epoch, sources.block(block), |counts, nodes| {
             let together = nodes.len() / length;
             let mut first = 0;
@@ -208,9 +234,16 @@ impl Sampler<'_> {
     /// Windows that slid along walks from anywhere.
     fn windows(&mut self, block: usize, windows: &Windows) {
         let of_block = windows.by_centre(block, self.sources);
+        self.expect(of_block.len());
         for centre in self.sources.block(block) {
             self.centre(centre, of_block.of(centre));
         }
+    }
+
+    /// Makes room for the pairs of so many windows.
+    fn expect(&mut self, windows: usize) {
+        let Sampling { context, negatives, .. } = self.sampling;
+        self.buckets.clear(self.sources.blocks(), windows * (context - 1 + negatives));
     }
 
     /// Puts the pairs of one centre into buckets: the near nodes of each of its windows, and the
@@ -236,7 +269,7 @@ impl Sampler<'_> {
         let (_, row) = cut.place(centre);
         let mut put = |node: Node, near: bool| {
             let (block, other) = cut.place(node);
-            buckets[block].push(Pair::new(row, other, near));
+            buckets.put(block, Pair::new(row, other, near));
         };
         for (window, near) in windows.enumerate() {
             // A walk that comes back to its start says nothing about it.

@@ -66,7 +66,12 @@ impl Settings {
     /// How negatives will be drawn if all may take this much memory, and how much it will be.
     pub fn plan(&self, graph: &Graph, max_memory: u64) -> Result<(NegativePlan, u64)> {
         let graph_bytes = graph.bytes();
-        let beside = memory(graph, &self.train, self.negatives.negatives.may_be_exact());
+        let beside = memory(graph, &self.train, false);
+        let ahead = if self.negatives.negatives.may_be_exact() {
+            memory(graph, &self.train, true) - beside
+        } else {
+            0
+        };
         let left = max_memory.checked_sub(graph_bytes).filter(|&left| left >= beside);
         let left = left.ok_or_else(|| {
             let way_out = match self.train.trainer() {
@@ -79,10 +84,10 @@ impl Settings {
                 (graph_bytes + beside).div_ceil(1_000_000)
             ))
         })?;
-        let budget = Budget { memory: left, beside, ..Default::default() };
+        let budget = Budget { memory: left, beside, ahead, ..Default::default() };
         let plan = NegativePlan::new(graph, &self.negatives, &budget)?;
-        let beside = memory(graph, &self.train, plan.strategy.is_some());
-        let total = graph_bytes + plan.peak(beside);
+        let ahead = if plan.strategy.is_some() { ahead } else { 0 };
+        let total = graph_bytes + plan.peak(beside + ahead);
         Ok((plan, total))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! An epoch has two halves. First its pairs are sampled and sorted into buckets ([`Pairs`]). Then
 //! the buckets are trained, round by round ([`rounds`]): the tasks of a round share no row, so
-//! they run side by side, and the result does not depend on how many threads there are.
+//! they run side by side, and the result does not depend on how many threads there are. An epoch of
+//! very many pairs is cut into parts, each sampled and trained by itself, so that memory is bounded.
 
 use std::ops::ControlFlow;
 
@@ -41,7 +42,9 @@ struct Share<'a> {
 pub(super) struct Stream<'a> {
     config: &'a TrainConfig,
     kernel: Kernel,
+    /// What an epoch samples, in so many parts.
     sampling: Sampling,
+    parts: usize,
     positives: Box<dyn PositiveSource>,
     negatives: &'a dyn NegativeSampler,
     nodes: usize,
@@ -77,7 +80,19 @@ impl<'a> Stream<'a> {
             (pull.strength, pull.last) = (checkpoint.strength, checkpoint.rank);
         }
         let pairs = Pairs::new(nodes, tables.centres.rows);
-        Ok(Self { config, kernel, sampling, positives, negatives, nodes, tables, pairs, pull })
+        let parts = config.parts(graph);
+        Ok(Self {
+            config,
+            kernel,
+            sampling,
+            parts,
+            positives,
+            negatives,
+            nodes,
+            tables,
+            pairs,
+            pull,
+        })
     }
 }
 
@@ -87,29 +102,35 @@ impl Run for Stream<'_> {
         epoch: usize,
         go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Done>> {
-        /// About how much of an epoch is spent on sampling.
-        const SAMPLING: f64 = 1.0 / 3.0;
         let (config, n, epochs) = (self.config, self.nodes, self.config.epochs());
         let rows = self.tables.centres.rows;
         let sources =
             Sources { positives: &*self.positives, negatives: self.negatives, nodes: n, rows };
         let pairs = &mut self.pairs;
-        let sampled =
-            pairs.sample(sources, self.sampling, epoch as u64, |part| go_on(part * SAMPLING))?;
-        if sampled.is_break() {
-            return Ok(ControlFlow::Break(()));
+        let (parts, l2, (mut count, mut loss)) = (self.parts, self.pull.strength, (0, 0.0));
+        for part in 0..parts {
+            let done = |within: f64| (part as f64 + within) / parts as f64;
+            let walks = self.sampling.walks / parts;
+            let more = usize::from(part < self.sampling.walks % parts);
+            let ahead = self.sampling.ahead.min(epochs - epoch);
+            let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
+            let number = (epoch * parts + part) as u64;
+            if pairs.sample(sources, sampling, number, |within| go_on(done(within)))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let (from, to) = pairs.shares(number);
+            let step = |within: f64| config.step(l2, (epoch as f64 + done(within)) / epochs as f64);
+            let trained = train(self.kernel, &mut self.tables, pairs, step, |part| {
+                go_on(done(from + part * (to - from)))
+            })?;
+            let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
+            (count, loss) = (count + pairs.count, loss + sum);
         }
-        let l2 = self.pull.strength;
-        let step = |part: f64| config.step(l2, (epoch as f64 + part) / epochs as f64);
-        let loss = train(self.kernel, &mut self.tables, pairs, step, |part| {
-            go_on(SAMPLING + part * (1.0 - SAMPLING))
-        })?;
-        let ControlFlow::Continue(loss) = loss else { return Ok(ControlFlow::Break(())) };
         // A thousand rows show the rank as well as all.
         let rows = self.tables.centres.iter().step_by(n.div_ceil(1024));
         let effective_rank = self.pull.adjust(rows, config.dim, epochs - epoch - 1);
-        let loss = loss / (pairs.count as f64).max(1.0);
-        Ok(ControlFlow::Continue(Done { pairs: pairs.count, loss, l2, effective_rank }))
+        let loss = loss / (count as f64).max(1.0);
+        Ok(ControlFlow::Continue(Done { pairs: count, loss, l2, effective_rank }))
     }
 
     fn state(&self, epoch: usize) -> State<'_> {
@@ -167,13 +188,15 @@ pub fn train(
             })
             .collect();
         let train = |(p, q, left, right): &mut (usize, usize, Share, Share)| {
-            let [there, back] = [&pairs.buckets[*p][*q], &pairs.buckets[*q][*p]];
-            if p == q {
-                kernel.train(left.alone(dim), there, step)
-            } else {
-                kernel.train(left.with(right, dim), there, step)
-                    + kernel.train(right.with(left, dim), back, step)
+            let mut loss = 0.0;
+            for pairs in pairs.buckets[*p].list(*q) {
+                let rows = if p == q { left.alone(dim) } else { left.with(right, dim) };
+                loss += kernel.train(rows, pairs, step);
             }
+            for pairs in pairs.buckets[*q].list(*p).filter(|_| p != q) {
+                loss += kernel.train(right.with(left, dim), pairs, step);
+            }
+            loss
         };
         let losses: Vec<f64> = tasks.par_iter_mut().map(train).collect();
         loss += losses.iter().sum::<f64>();
@@ -195,5 +218,58 @@ impl Share<'_> {
     fn with<'a>(&'a mut self, there: &'a mut Share<'_>, dim: usize) -> Rows<'a> {
         let others = there.others.as_deref_mut().unwrap_or(there.centres);
         Rows { dim, centres: self.centres, others: Some(others) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::graph::{ReadOptions, read};
+    use crate::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
+    use crate::positive::Walk;
+
+    #[test]
+    fn an_epoch_in_parts_is_as_many_short_ones() {
+        let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
+        let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
+        let negatives = plan.build(&graph).unwrap();
+        let config = TrainConfig { dim: 16, walks: Some(6), ..Default::default() };
+        let walks = || Box::new(Walk::new(&graph));
+        let stream = || {
+            let kernel = Kernel::detect();
+            Stream::new(kernel, None, &graph, walks(), &*negatives, &config).unwrap()
+        };
+        // Six walks in four parts are 2 + 2 + 1 + 1.
+        let mut in_parts = Stream { parts: 4, ..stream() };
+        let mut progress = vec![];
+        let done = in_parts.epoch(0, &mut |part| {
+            progress.push(part);
+            Ok(ControlFlow::Continue(()))
+        });
+        let ControlFlow::Continue(done) = done.unwrap() else { panic!("nobody stops it") };
+        assert!(progress.is_sorted() && progress.iter().all(|part| (0.0..1.0).contains(part)));
+        let mut one_by_one = stream();
+        let positives = Walk::new(&graph);
+        let (nodes, rows) = (graph.nodes(), one_by_one.tables.centres.rows);
+        let sources = Sources { positives: &positives, negatives: &*negatives, nodes, rows };
+        let mut count = 0;
+        for (part, walks) in [2, 2, 1, 1].into_iter().enumerate() {
+            let sampling = Sampling { walks, ..one_by_one.sampling };
+            let go_on = |_| Ok(ControlFlow::Continue(()));
+            let pairs = &mut one_by_one.pairs;
+            assert!(pairs.sample(sources, sampling, part as u64, go_on).unwrap().is_continue());
+            count += pairs.count;
+            let step = |within: f64| {
+                let done = (part as f64 + within) / 4.0 / config.epochs() as f64;
+                config.step(one_by_one.pull.strength, done)
+            };
+            train(one_by_one.kernel, &mut one_by_one.tables, pairs, step, go_on).unwrap();
+        }
+        assert_eq!(done.pairs, count);
+        assert!(count > 34 * 6 * 10, "every window has its negatives");
+        assert_eq!(in_parts.tables, one_by_one.tables);
     }
 }

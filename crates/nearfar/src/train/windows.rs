@@ -81,6 +81,11 @@ impl Windows {
 }
 
 impl ByCentre<'_> {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
     /// The windows of a centre, without itself.
     pub(super) fn of(
         &self,

@@ -120,7 +120,7 @@ fn the_gradient_is_that_of_the_formula() {
 /// The steps of one epoch of sampled pairs at vectors that do not move, in units of the rate.
 fn sampled(pairs: &Pairs, config: &TrainConfig, z: &[f32], sum: &mut [f64]) {
     let row = |i: usize| &z[i * DIM..(i + 1) * DIM];
-    for pair in &pairs.buckets[0][0] {
+    for pair in pairs.buckets[0].list(0).flatten() {
         let (i, j) = (pair.centre(), pair.other());
         let dot: f32 = row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum();
         let sigma = 1.0 / (1.0 + f64::from(-dot).exp());

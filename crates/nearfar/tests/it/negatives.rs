@@ -286,6 +286,24 @@ fn plans_fit_their_budget_or_say_what_would() {
     let levels = plan(Negatives::Distance, &once).unwrap();
     assert_eq!(levels.strategy, Some(Strategy::Levels));
     assert!(levels.bytes <= once.memory);
+    // Exact laws draw much at a time, which takes room as well.
+    let ahead = Budget { ahead: 8_000_000_000, ..Default::default() };
+    let auto = plan(Negatives::Auto, &ahead).unwrap();
+    assert_eq!((auto.negatives, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
+}
+
+#[test]
+fn large_graphs_have_as_many_landmarks_as_are_quickly_found() {
+    let config =
+        NegativeConfig { negatives: Negatives::LandmarkApprox, ..NegativeConfig::default() };
+    let landmarks = |nodes, edges| {
+        let graph = random(nodes, edges, 1);
+        NegativePlan::new(&graph, &config, &Budget::default()).unwrap().landmarks.unwrap()
+    };
+    assert_eq!(landmarks(70_000, 70_000), 7000, "10 % of the nodes");
+    assert_eq!(landmarks(90_000, 90_000), 8000, "distances of 64 MB");
+    let many = landmarks(90_000, 900_000);
+    assert!((5000..5400).contains(&many), "{many}, by 10¹⁰ looks at 1.9 million nodes and edges");
 }
 
 #[test]

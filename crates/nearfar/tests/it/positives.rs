@@ -75,8 +75,16 @@ fn first_order_walks_follow_the_weights() {
 #[test]
 fn second_order_walks_follow_p_and_q() {
     for graph in [karate(), weighted()] {
-        for (p, q) in [(1.0, 1.0), (1.0, 4.0), (0.05, 1.0), (4.0, 0.25), (0.25, 0.25), (50.0, 2.0)]
-        {
+        for (p, q) in [
+            (1.0, 1.0),
+            (1.0, 4.0),
+            (0.05, 1.0),
+            (4.0, 0.25),
+            (0.25, 0.25),
+            (50.0, 2.0),
+            (0.25, 4.0),
+            (0.3, 0.5),
+        ] {
             check(&graph, &Node2Vec::new(&graph, p, q).unwrap(), p, q);
         }
     }

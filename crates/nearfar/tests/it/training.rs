@@ -210,6 +210,45 @@ fn the_loss_falls_and_a_listener_can_stop() {
     assert!(listener.losses[4] < listener.losses[0]);
 }
 
+/// Remembers how far the run was, and at which epoch.
+#[derive(Default)]
+struct Watch {
+    epochs: usize,
+    seen: Vec<(usize, f64)>,
+}
+
+impl Sink for Watch {
+    fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
+        match event {
+            Event::Progress { done } => self.seen.push((self.epochs, *done)),
+            Event::Epoch { epoch, .. } => self.epochs = *epoch,
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn progress_never_falls_and_counts_what_is_drawn_ahead() {
+    let graph = builtin("builtin:sparse");
+    let config = TrainConfig { epochs: Some(8), ..short() };
+    for (negatives, ahead) in [(Negatives::Uniform, false), (Negatives::Distance, true)] {
+        let negatives = sampler(&graph, negatives);
+        assert_eq!(negatives.visits_are_slow(), ahead);
+        let mut watch = Watch::default();
+        embed(&graph, &*negatives, &config, &mut watch).unwrap();
+        assert!(watch.seen.is_sorted_by_key(|&(_, done)| done));
+        for &(epochs, done) in &watch.seen {
+            let (least, most) = (epochs as f64 / 8.0, (epochs + 1) as f64 / 8.0);
+            // The first epoch draws for all of them, which is a third of all there is to do.
+            let most = if ahead { most + 0.36 } else { most };
+            assert!((least..=most.min(1.0)).contains(&done), "{done} in epoch {}", epochs + 1);
+        }
+        let first = watch.seen.iter().rfind(|(epochs, _)| *epochs == 0);
+        assert_eq!(first.is_some_and(|&(_, done)| done > 0.3), ahead);
+    }
+}
+
 /// Saves the state after an epoch and stops there.
 struct Saver<'a> {
     path: &'a Path,

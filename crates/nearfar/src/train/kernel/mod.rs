@@ -59,7 +59,7 @@ pub struct Step {
 
 /// A pair in 31 bits: the row of its centre, the row of its other end, and whether it is near.
 /// Rows are counted from the start of their block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair(u32);
 
 impl Pair {
