@@ -19,8 +19,8 @@ class Bench:
         return self.suite["axes"][name]
 
     def chosen(self, graphs):
-        """Those of the graphs that are there."""
-        return {name: what for name, what in graphs.items() if self.graphs.exists(name)}
+        """Those of the graphs that are there and wanted."""
+        return {name: what for name, what in graphs.items() if self.graphs.is_wanted(name)}
 
     def fixed(self, graph, system, setting="", threads=None):
         """The fields of a row that are known beforehand."""

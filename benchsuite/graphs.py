@@ -15,11 +15,14 @@ from pathlib import Path
 class Graphs:
     """Finds graphs by name."""
 
-    def __init__(self, suite, data, folder, environments):
+    def __init__(self, suite, data, folder, environments, asked=()):
         self.suite, self.data, self.folder = suite, Path(data), Path(folder)
-        self.environments = environments
+        self.environments, self.asked = environments, asked
 
-    def exists(self, name):
+    def is_wanted(self, name):
+        """Whether a graph is there, and among those that were asked for, if any were."""
+        if self.asked and name not in self.asked:
+            return False
         return name in self.suite["graphs"] or (self.data / name / "edges.tsv").exists()
 
     def job(self, name, text=True):

@@ -8,7 +8,7 @@ TITLE = "`nearfar embed`, default settings"
 
 def run(bench):
     axis = bench.axis("embed")
-    graphs = [name for name in axis["graphs"] if bench.graphs.exists(name)]
+    graphs = [name for name in axis["graphs"] if bench.graphs.is_wanted(name)]
     cases = [
         bench.nearfar(graph, "nearfar", f"--negatives {law}", law)
         for graph in graphs

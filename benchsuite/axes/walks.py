@@ -32,7 +32,9 @@ def run(bench):
 
 
 def ours(bench):
-    return [{**row, "version": bench.ours.version} for row in parse(bench.ours.bench("walks"))]
+    rows = parse(bench.ours.bench("walks"))
+    wanted = [row for row in rows if bench.graphs.is_wanted(row["graph"])]
+    return [{**row, "version": bench.ours.version} for row in wanted]
 
 
 def parse(output):
