@@ -3,8 +3,9 @@
 //! Walks are taken as the trainer takes them, by threads that share the start nodes, and written to
 //! memory as they come. The graphs are PubMed, if `NEARFAR_DATA` names the folder that holds
 //! `pubmed`, with ten walks of 80 nodes from each node, and a uniform random graph of a million
-//! nodes and ten million edges, with one. Run with `cargo bench -p nearfar --bench walks`. One line
-//! of JSON for every case: the median of five runs, and the slowest and the fastest of them.
+//! nodes and ten million edges, with one. Run with `cargo bench -p nearfar --bench walks [-- GRAPH]`;
+//! GRAPH is `pubmed` or `uniform`. One line of JSON for every case: the median of five runs, and the
+//! slowest and the fastest of them.
 
 #![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
 
@@ -22,11 +23,16 @@ const LENGTH: usize = 80;
 const RUNS: usize = 5;
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let asked = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
     let folder = std::env::var("NEARFAR_DATA").unwrap_or_default();
-    if let Ok(dataset) = read(&format!("{folder}/pubmed"), &ReadOptions::default()) {
+    let dataset = read(&format!("{folder}/pubmed"), &ReadOptions::default());
+    if let (true, Ok(dataset)) = (asked("pubmed"), dataset) {
         measure("pubmed", &Arc::new(dataset.graph), 10);
     }
-    measure("uniform", &Arc::new(uniform(1_000_000, 10_000_000)), 1);
+    if asked("uniform") {
+        measure("uniform", &Arc::new(uniform(1_000_000, 10_000_000)), 1);
+    }
 }
 
 fn uniform(nodes: usize, edges: usize) -> Graph {
