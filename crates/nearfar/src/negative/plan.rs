@@ -15,6 +15,7 @@ use super::{NegativeSampler, table};
 use crate::distance::{Cell, Landmarks, Levels, Sweep};
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph};
+use crate::memory;
 
 /// What the work may take. The plan depends on these numbers and the graph, never on the machine,
 /// so that a run can be repeated elsewhere.
@@ -262,6 +263,12 @@ impl NegativePlan {
 
     /// Builds the sampler for the graph that the plan was made for.
     pub fn build(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
+        let sampler = self.build_law(graph);
+        memory::give_back();
+        sampler
+    }
+
+    fn build_law(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let gamma = self.config.gamma;
         let law = |bound| DistanceLaw { gamma, bound };
         match self.negatives {
