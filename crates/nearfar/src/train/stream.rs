@@ -271,6 +271,6 @@ mod tests {
         }
         assert_eq!(done.pairs, count);
         assert!(count > 34 * 6 * 10, "every window has its negatives");
-        assert_eq!(in_parts.tables, one_by_one.tables);
+        assert_eq!(in_parts.tables.centres.values(), one_by_one.tables.centres.values());
     }
 }
