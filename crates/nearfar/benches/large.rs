@@ -53,7 +53,7 @@ fn measure(task: &str, file: &str) {
     if task == "read" {
         let (rate, peak) = (EDGES as f64 / reading / 1e6, peak_bytes() as f64);
         println!(
-            "read {name}: {reading:.2} s, {rate:.2} M edges/s, peak {:.0} bytes an edge",
+            "read {name}: {reading:.3} s, {rate:.2} M edges/s, peak {:.0} bytes an edge",
             peak / EDGES as f64
         );
         return;

@@ -14,6 +14,8 @@
 
 use rayon::prelude::*;
 
+use crate::memory::zeroed;
+
 const BETA: (f32, f32) = (0.9, 0.999);
 const EPSILON: f32 = 1e-8;
 
@@ -31,7 +33,7 @@ impl Adam {
 
     /// For so many parameters.
     pub fn new(parameters: usize) -> Self {
-        Self { steps: 0, mean: vec![0.0; parameters], square: vec![0.0; parameters] }
+        Self { steps: 0, mean: zeroed(parameters), square: zeroed(parameters) }
     }
 
     /// Takes one step.

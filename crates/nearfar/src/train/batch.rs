@@ -18,24 +18,27 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::config::{Model, TrainConfig};
-use super::draw::{Batch, Draws};
+use super::draw::{Batch, Draws, Near};
 use super::kernel::Kernel;
 use super::slopes::Slopes;
 use super::{Done, Run, State, small_vectors};
 use crate::encode::{Adam, Encoder, Kind, Network};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
+use crate::memory::zeroed;
 use crate::rng::{Purpose, Rng};
 
-/// Batches that are drawn side by side.
-const TOGETHER: u64 = 32;
+/// Batches that are drawn together.
+const TOGETHER: usize = 128;
+/// Of these, batches that are put together side by side. How many makes no difference.
+const READY: usize = 16;
 
 /// The trainer.
 pub(super) struct Batches<'a> {
     config: &'a TrainConfig,
     draws: Draws<'a>,
-    kernel: Kernel,
     learner: Learner,
+    slopes: Slopes,
     nodes: usize,
 }
 
@@ -76,25 +79,25 @@ impl<'a> Batches<'a> {
             Model::Vgae => network(Kind::Variational),
             Model::Sage => network(Kind::Sage),
         };
-        Self { config, draws, kernel, learner, nodes }
+        Self { config, draws, learner, slopes: Slopes::new(kernel, nodes, dim), nodes }
     }
 
     /// Takes a step for a batch, whose number is `name`, and returns its loss.
     fn step(&mut self, batch: &Batch, name: u64) -> f64 {
-        let (kernel, config) = (self.kernel, self.config);
+        let (config, slopes) = (self.config, &mut self.slopes);
         match &mut self.learner {
             Learner::Table { vectors, adam } => {
-                let slopes = Slopes::new(kernel, batch, vectors, config.dim);
-                slopes.step(adam, config.lr(), vectors);
-                slopes.loss
+                let loss = slopes.find(batch, vectors);
+                slopes.step(batch, adam, config.lr(), vectors);
+                loss
             }
             Learner::Network { encoder, gradient } => {
                 encoder.forward(Some(&mut Rng::new(config.seed, Purpose::Noise, name, 0)));
-                let slopes = Slopes::new(kernel, batch, encoder.vectors(), config.dim);
-                slopes.gradient(gradient);
+                let loss = slopes.find(batch, encoder.vectors());
+                slopes.gradient(batch, gradient);
                 encoder.backward(gradient);
                 encoder.step(config.lr());
-                slopes.loss
+                loss
             }
         }
     }
@@ -112,22 +115,22 @@ impl Run for Batches<'_> {
         Rng::new(config.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
         let batches: Vec<&[Node]> = order.chunks(size).collect();
         let (mut loss, mut pairs) = (0.0, 0);
-        // Some are drawn at a time; how many makes no difference to the result.
-        let together = TOGETHER as usize;
-        for (group, some) in batches.chunks(together).enumerate() {
-            let first = group * together;
-            if go_on(first as f64 / batches.len() as f64)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-            let drawn: Vec<Batch> = some
-                .par_iter()
-                .enumerate()
-                .map(|(at, starts)| self.draws.batch(epoch, first + at, starts))
-                .collect();
-            for (at, batch) in drawn.iter().enumerate() {
-                let name = (epoch * batches.len() + first + at) as u64;
-                loss += self.step(batch, name);
-                pairs += batch.pairs;
+        let mut room: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
+        for (at, some) in batches.chunks(TOGETHER).enumerate() {
+            let first = at * TOGETHER;
+            let group = self.draws.group(epoch, first, some);
+            for ready in (0..group.len()).step_by(READY) {
+                if go_on((first + ready) as f64 / batches.len() as f64)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let range = ready..(ready + READY).min(group.len());
+                room.par_iter_mut().zip(range.clone()).for_each(|(batch, at)| {
+                    self.draws.batch(&group, at, batch);
+                });
+                for (at, batch) in range.zip(&room) {
+                    loss += self.step(batch, (epoch * batches.len() + first + at) as u64);
+                    pairs += batch.pairs;
+                }
             }
         }
         if let Learner::Network { encoder, .. } = &mut self.learner {
@@ -148,6 +151,7 @@ impl Run for Batches<'_> {
 
 /// The memory of the encoder, and of the batches that are drawn together.
 pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
+    const NODE: u64 = size_of::<Node>() as u64;
     let (n, dim) = (graph.nodes(), config.dim);
     let encoder = match config.model {
         Model::Deepwalk | Model::Node2vec | Model::Line => {
@@ -158,19 +162,21 @@ pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
         Model::Sage => Network::bytes(Kind::Sage, n, dim),
     };
     let size = config.batch(n) as u64;
-    let together = (n as u64).div_ceil(size).min(TOGETHER);
+    let batches = |most: usize| (n as u64).div_ceil(size).min(most as u64);
     let near = if config.model.by_edges() {
         graph.arcs() as u64 * size / n as u64
     } else {
         size * (config.walks(graph) * config.windows() * (config.window() - 1)) as u64
     };
     let far = near / (config.window() - 1) as u64 * config.k() as u64;
-    encoder + (n * dim * size_of::<f32>()) as u64 + together * (near * 48 + far * 32 + n as u64 * 8)
+    let drawn = batches(TOGETHER) * (near * size_of::<Near>() as u64 + far * NODE);
+    let ready = batches(READY) * ((near + far) * 4 * NODE + n as u64 * 2 * NODE);
+    encoder + 2 * (n * dim * size_of::<f32>()) as u64 + drawn + ready
 }
 
 /// The vectors that a table starts with: normal ones in the paper's protocol, small ones else.
 fn start(nodes: usize, config: &TrainConfig) -> Vec<f32> {
-    let mut vectors = vec![0.0; nodes * config.dim];
+    let mut vectors = zeroed(nodes * config.dim);
     if config.protocol.is_none() {
         small_vectors(config, config.dim, &mut vectors);
         return vectors;
@@ -193,7 +199,12 @@ mod tests {
             [(1, 0, 0.5), (1, 4, -0.25), (1, 1, 0.3), (4, 1, 0.2), (4, 0, -0.75), (4, 2, -0.1)];
         let mut rng = Rng::new(0, Purpose::Start, 0, 0);
         let z = (0..n * dim).map(|_| rng.normal() as f32 * 0.5).collect();
-        (Batch::new(n, pairs.to_vec(), 6), z, pairs)
+        let mut batch = Batch::default();
+        for (centre, other, weight) in pairs {
+            batch.add(centre, std::iter::once((other, weight)));
+        }
+        batch.sort(n);
+        (batch, z, pairs)
     }
 
     /// Rows without any pair move on by their means, as in steps of libraries.
@@ -203,12 +214,14 @@ mod tests {
             let (batch, z, _) = some_batch(5, dim);
             let (mut table, mut dense) = (z.clone(), z);
             let (mut adam, mut oracle) = (Adam::new(5 * dim), Adam::new(5 * dim));
+            let mut slopes = Slopes::new(Kernel::detect(), 5, dim);
             for _ in 0..3 {
                 let mut gradient = vec![0.0; 5 * dim];
-                Slopes::new(Kernel::detect(), &batch, &dense, dim).gradient(&mut gradient);
+                slopes.find(&batch, &dense);
+                slopes.gradient(&batch, &mut gradient);
                 oracle.step(0.01, &mut dense, &gradient);
-                let slopes = Slopes::new(Kernel::detect(), &batch, &table, dim);
-                slopes.step(&mut adam, 0.01, &mut table);
+                slopes.find(&batch, &table);
+                slopes.step(&batch, &mut adam, 0.01, &mut table);
             }
             assert!(table == dense && adam == oracle, "{dim}");
         }
@@ -227,9 +240,10 @@ mod tests {
             pairs.iter().map(cost).sum()
         };
         let mut found = vec![f32::NAN; n * dim];
-        let slopes = Slopes::new(Kernel::detect(), &batch, &z, dim);
-        slopes.gradient(&mut found);
-        assert!((slopes.loss - loss(&z)).abs() < 1e-5);
+        let mut slopes = Slopes::new(Kernel::detect(), n, dim);
+        let sum = slopes.find(&batch, &z);
+        slopes.gradient(&batch, &mut found);
+        assert!((sum - loss(&z)).abs() < 1e-5);
         for at in 0..n * dim {
             let shifted = |by: f32| {
                 let mut z = z.clone();

@@ -1,6 +1,9 @@
 //! What a batch is made of: the pairs of some start nodes, each with its weight.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use super::config::TrainConfig;
 use crate::graph::{Graph, Node};
@@ -17,7 +20,19 @@ pub(super) struct Draws<'a> {
     pub(super) config: &'a TrainConfig,
 }
 
+/// What is drawn for some batches that follow one another, before it is put together. Where the
+/// distances of a centre come from a large table or a search, coming to the centre takes longer
+/// than drawing from it: so one visit draws its negatives for all of them.
+pub(super) struct Group {
+    /// The near pairs of each batch, in rising order, and where the negatives of each of its
+    /// centres begin.
+    batches: Vec<(Vec<Near>, Vec<usize>)>,
+    /// The negatives of all batches, centre after centre.
+    far: Vec<Node>,
+}
+
 /// The pairs of a batch, from both sides.
+#[derive(Default)]
 pub(super) struct Batch {
     /// How many pairs there were before equal ones were put together.
     pub(super) pairs: u64,
@@ -30,17 +45,27 @@ pub(super) struct Batch {
     weights: Vec<f32>,
     /// Where the pairs towards each node begin, and the end.
     incoming: Vec<u32>,
-    /// Place of the centre in `centres`, and of the pair in `others`.
-    pairs_in: Vec<(u32, u32)>,
+    pairs_in: Vec<Incoming>,
     /// Place of each node in `centres`; `NOT` for others.
     places: Vec<u32>,
+    /// Where each node was last seen among `others`, if it was.
+    seen: Vec<u32>,
+}
+
+/// A pair, for its other end.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Incoming {
+    /// The place of the centre in `centres`.
+    pub(super) centre: u32,
+    /// The place of the pair in `others`.
+    pub(super) pair: u32,
 }
 
 /// The place of a node that is no centre.
 const NOT: u32 = u32::MAX;
 
 /// A pair of nodes that is met, as centre << 32 | other.
-struct Near {
+pub(super) struct Near {
     key: u64,
     /// How often.
     times: usize,
@@ -48,33 +73,71 @@ struct Near {
 }
 
 impl Batch {
-    /// Sorts pairs of (centre, other end, weight), whose centres come in rising order.
-    pub(super) fn new(nodes: usize, list: Vec<(Node, Node, f32)>, pairs: u64) -> Self {
-        let (mut centres, mut starts) = (Vec::new(), Vec::new());
-        let (mut incoming, mut places) = (vec![0_u32; nodes + 1], vec![NOT; nodes]);
-        for (at, &(centre, other, _)) in list.iter().enumerate() {
-            if centres.last() != Some(&centre) {
-                places[centre as usize] = centres.len() as u32;
-                centres.push(centre);
-                starts.push(at);
+    /// Forgets all pairs, and keeps the room for them. The graph has so many nodes.
+    fn clear(&mut self, nodes: usize) {
+        self.seen.resize(nodes, 0);
+        self.pairs = 0;
+        self.centres.clear();
+        self.starts.clear();
+        self.others.clear();
+        self.weights.clear();
+    }
+
+    /// Adds pairs of a centre, each other end once. Centres come in rising order.
+    pub(super) fn add(&mut self, centre: Node, pairs: impl Iterator<Item = (Node, f32)> + Clone) {
+        if self.centres.last() != Some(&centre) {
+            self.centres.push(centre);
+            self.starts.push(self.others.len());
+        }
+        self.others.extend(pairs.clone().map(|(other, _)| other));
+        self.weights.extend(pairs.map(|(_, weight)| weight));
+    }
+
+    /// Adds negatives to the last centre, all of one weight, and those that come again to the
+    /// weight of the first.
+    fn add_far(&mut self, far: &[Node], weight: f32) {
+        let start = self.others.len();
+        for &other in far {
+            let seen = self.seen[other as usize] as usize;
+            // What was noted for another centre, or another batch, is not this node at this place.
+            if seen >= start && self.others.get(seen) == Some(&other) {
+                self.weights[seen] -= weight;
+            } else {
+                self.seen[other as usize] = self.others.len() as u32;
+                self.others.push(other);
+                self.weights.push(-weight);
             }
-            incoming[other as usize + 1] += 1;
         }
-        starts.push(list.len());
-        for node in 0..nodes {
-            incoming[node + 1] += incoming[node];
+    }
+
+    /// Sorts the pairs by their other ends, once all are there. The graph has so many nodes.
+    pub(super) fn sort(&mut self, nodes: usize) {
+        self.starts.push(self.others.len());
+        self.places.clear();
+        self.places.resize(nodes, NOT);
+        for (place, &centre) in self.centres.iter().enumerate() {
+            self.places[centre as usize] = place as u32;
         }
-        let mut next = incoming.clone();
-        let mut pairs_in = vec![(0, 0); list.len()];
-        let mut at_centre = 0;
-        for (pair, &(_, other, _)) in list.iter().enumerate() {
-            at_centre += usize::from(pair == starts[at_centre + 1]);
-            let slot = &mut next[other as usize];
-            pairs_in[*slot as usize] = (at_centre as u32, pair as u32);
-            *slot += 1;
+        // Counted two places behind their own, the starts of nodes are where they belong once the
+        // pairs are in theirs.
+        let next = &mut self.incoming;
+        next.clear();
+        next.resize(nodes + 2, 0);
+        for &other in &self.others {
+            next[other as usize + 2] += 1;
         }
-        let (others, weights) = list.into_iter().map(|(_, other, weight)| (other, weight)).unzip();
-        Self { pairs, centres, starts, others, weights, incoming, pairs_in, places }
+        for node in 2..next.len() {
+            next[node] += next[node - 1];
+        }
+        self.pairs_in.resize(self.others.len(), Incoming::default());
+        for (centre, range) in self.starts.windows(2).enumerate() {
+            for pair in range[0]..range[1] {
+                let slot = &mut next[self.others[pair] as usize + 1];
+                self.pairs_in[*slot as usize] =
+                    Incoming { centre: centre as u32, pair: pair as u32 };
+                *slot += 1;
+            }
+        }
     }
 
     /// Nodes of the graph.
@@ -92,50 +155,112 @@ impl Batch {
         Some(self.places[node]).filter(|&place| place != NOT).map(|place| place as usize)
     }
 
+    /// The places of the pairs of some centres.
+    pub(super) fn pairs_of(&self, centres: Range<usize>) -> Range<usize> {
+        self.starts[centres.start]..self.starts[centres.end]
+    }
+
     /// The other ends of the centre at a place, and the weights of these pairs.
     pub(super) fn of(&self, at: usize) -> (&[Node], &[f32]) {
-        let range = self.starts[at]..self.starts[at + 1];
+        let range = self.pairs_of(at..at + 1);
         (&self.others[range.clone()], &self.weights[range])
     }
 
-    /// The pairs that a node is the other end of: places of centre and pair.
-    pub(super) fn towards(&self, node: usize) -> &[(u32, u32)] {
-        &self.pairs_in[self.incoming[node] as usize..self.incoming[node + 1] as usize]
+    /// The other ends from the centre at a place on.
+    pub(super) fn others_from(&self, at: usize) -> &[Node] {
+        &self.others[self.starts[at]..]
+    }
+
+    /// The pairs that a node is the other end of; and these together with those of later nodes.
+    pub(super) fn towards(&self, node: usize) -> (&[Incoming], &[Incoming]) {
+        let later = &self.pairs_in[self.incoming[node] as usize..];
+        (&later[..(self.incoming[node + 1] - self.incoming[node]) as usize], later)
     }
 }
 
+impl Group {
+    /// Batches in it.
+    pub(super) fn len(&self) -> usize {
+        self.batches.len()
+    }
+}
+
+/// The near pairs of one centre after the other.
+fn by_centre(near: &[Near]) -> impl Iterator<Item = (Node, &[Near])> {
+    let same = near.chunk_by(|a, b| a.key >> 32 == b.key >> 32);
+    same.map(|pairs| ((pairs[0].key >> 32) as Node, pairs))
+}
+
 impl Draws<'_> {
-    /// The pairs of some start nodes. `number` is that of the batch in its epoch.
-    pub(super) fn batch(&self, epoch: usize, number: usize, starts: &[Node]) -> Batch {
-        let near = match &self.positives {
+    /// Draws for some batches of an epoch, each with its start nodes; `first` is the number of the
+    /// first one.
+    pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]]) -> Group {
+        let near = |starts: &&[Node]| match &self.positives {
             Some(positives) => self.windows(epoch, starts, &**positives),
             None => self.edges(starts),
         };
-        let total: f64 = near.iter().map(|pair| pair.weight).sum();
-        let count: usize = near.iter().map(|pair| pair.times).sum();
-        let each = self.config.window() - 1;
-        let (k, windows) = (self.config.k(), count / each);
-        let mut far = Vec::new();
-        let mut pairs = (count + windows * k) as u64;
-        let mut list = Vec::with_capacity(count + windows * k);
-        for of_centre in near.chunk_by(|a, b| a.key >> 32 == b.key >> 32) {
-            let centre = (of_centre[0].key >> 32) as Node;
-            let weighed = |pair: &Near| (centre, pair.key as Node, (pair.weight / total) as f32);
-            list.extend(of_centre.iter().map(weighed));
-            let own = of_centre.iter().map(|pair| pair.times).sum::<usize>() / each;
-            if !self.negatives.has_negatives(centre) {
-                pairs -= (own * k) as u64;
-                continue;
-            }
-            let (draws, share) = if self.shared() { (k, own) } else { (k * own, 1) };
-            far.resize(draws, 0);
-            let name = (number as u64) << 32 | u64::from(centre);
-            let mut rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);
-            self.negatives.fill(centre, &mut rng, &mut far);
-            let weight = self.config.negative_weight * share as f64 / (windows * k) as f64;
-            list.extend(far.iter().map(|&other| (centre, other, -weight as f32)));
+        let near: Vec<Vec<Near>> = batches.par_iter().map(near).collect();
+        let mut ends = vec![0; self.graph.nodes() + 1];
+        for (centre, pairs) in near.iter().flat_map(|near| by_centre(near)) {
+            ends[centre as usize + 1] += self.draws(centre, pairs);
         }
-        Batch::new(self.graph.nodes(), list, pairs)
+        for node in 1..ends.len() {
+            ends[node] += ends[node - 1];
+        }
+        let mut far = vec![0; ends[self.graph.nodes()]];
+        let mut lists = Vec::new();
+        let mut rest = &mut far[..];
+        for (centre, ends) in ends.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
+            let (list, behind) = rest.split_at_mut(ends[1] - ends[0]);
+            rest = behind;
+            lists.push((centre as Node, list));
+        }
+        lists.into_par_iter().with_min_len(64).for_each(|(centre, list)| {
+            let name = (first as u64) << 32 | u64::from(centre);
+            let mut rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);
+            self.negatives.fill(centre, &mut rng, list);
+        });
+        let mut next = ends;
+        let mut places = |near: &[Near]| {
+            let place = |(centre, pairs): (Node, &[Near])| {
+                let next = &mut next[centre as usize];
+                std::mem::replace(next, *next + self.draws(centre, pairs))
+            };
+            by_centre(near).map(place).collect()
+        };
+        let batches = near.into_iter().map(|near| (places(&near), near));
+        Group { batches: batches.map(|(places, near)| (near, places)).collect(), far }
+    }
+
+    /// Puts the pairs of a batch together.
+    pub(super) fn batch(&self, group: &Group, at: usize, batch: &mut Batch) {
+        batch.clear(self.graph.nodes());
+        let (near, places) = &group.batches[at];
+        let total: f64 = near.iter().map(|pair| pair.weight).sum();
+        let windows: usize = by_centre(near).map(|(_, pairs)| self.windows_in(pairs)).sum();
+        let all = self.config.negative_weight / (windows * self.config.k()) as f64;
+        for ((centre, pairs), &place) in by_centre(near).zip(places) {
+            let own = self.windows_in(pairs);
+            let far = &group.far[place..place + self.draws(centre, pairs)];
+            let weight = all * if self.shared() { own as f64 } else { 1.0 };
+            let near = pairs.iter().map(|pair| (pair.key as Node, (pair.weight / total) as f32));
+            batch.add(centre, near);
+            batch.add_far(far, weight as f32);
+            batch.pairs += pairs.iter().map(|pair| pair.times as u64).sum::<u64>();
+            batch.pairs += if far.is_empty() { 0 } else { (own * self.config.k()) as u64 };
+        }
+        batch.sort(self.graph.nodes());
+    }
+
+    /// How many negatives a centre with these near pairs has in a batch.
+    fn draws(&self, centre: Node, pairs: &[Near]) -> usize {
+        let lists = if self.shared() { 1 } else { self.windows_in(pairs) };
+        usize::from(self.negatives.has_negatives(centre)) * lists * self.config.k()
+    }
+
+    /// The windows that these pairs of a centre come from.
+    fn windows_in(&self, pairs: &[Near]) -> usize {
+        pairs.iter().map(|pair| pair.times).sum::<usize>() / (self.config.window() - 1)
     }
 
     /// Whether the windows of a centre share their negatives. In the paper's code they do, but for
@@ -207,7 +332,8 @@ mod tests {
         let walk: Box<dyn PositiveSource> = Box::new(Walk::new(&graph));
         let positives = (!config.model.by_edges()).then_some(walk);
         let draws = Draws { graph, positives, negatives: &*negatives, config };
-        let batch = draws.batch(0, 0, &[3, 16]);
+        let mut batch = Batch::default();
+        draws.batch(&draws.group(0, 0, &[&[3, 16]]), 0, &mut batch);
         let all: Vec<_> = (0..batch.centres.len())
             .flat_map(|at| {
                 let (others, weights) = batch.of(at);
@@ -218,7 +344,7 @@ mod tests {
         // The other side of the batch has the same pairs.
         let mut towards = 0;
         for node in 0..34 {
-            for &(centre, pair) in batch.towards(node) {
+            for &Incoming { centre, pair } in batch.towards(node).0 {
                 let (from, to, _) = all[pair as usize];
                 assert_eq!((from, to), (batch.centres[centre as usize], node as Node));
                 towards += 1;
@@ -227,6 +353,16 @@ mod tests {
         assert_eq!(towards, all.len());
         let (near, far) = all.into_iter().partition(|&(_, _, weight)| weight > 0.0);
         [near, far]
+    }
+
+    /// How many draws the weights of far pairs stand for, where each weighs `unit`.
+    fn draws<'a>(far: impl Iterator<Item = &'a (Node, Node, f32)>, unit: f32) -> usize {
+        far.map(|&(_, _, weight)| {
+            let times = -weight / unit;
+            assert!((times - times.round()).abs() < 1e-2, "{times}");
+            times.round() as usize
+        })
+        .sum()
     }
 
     fn paper() -> TrainConfig {
@@ -246,23 +382,26 @@ mod tests {
     #[test]
     fn windows_of_a_centre_share_negatives_but_for_uniform_ones() {
         let windows = 2 * 50 * 17;
+        let unit = 1.0 / (20 * windows) as f32;
         let [near, far] = drawn(Negatives::Distance, &paper());
         let mut centres: Vec<Node> = near.iter().map(|&(centre, _, _)| centre).collect();
         centres.dedup();
-        assert_eq!(far.len(), 20 * centres.len());
-        // A centre's negatives weigh as much as its near pairs.
         for &centre in &centres {
-            let of = |pairs: &[(Node, Node, f32)]| -> f32 {
-                let own = pairs.iter().filter(|pair| pair.0 == centre);
-                own.map(|&(_, _, weight)| weight.abs()).sum()
-            };
-            assert!((of(&near) - of(&far)).abs() < 1e-5);
+            let own: f32 = near.iter().filter(|pair| pair.0 == centre).map(|pair| pair.2).sum();
+            let of_centre = || far.iter().filter(|pair| pair.0 == centre);
+            assert_eq!(draws(of_centre(), own / 20.0), 20);
+            // Each other end comes once.
+            let mut others: Vec<Node> = of_centre().map(|pair| pair.1).collect();
+            let all = others.len();
+            others.sort_unstable();
+            others.dedup();
+            assert_eq!(others.len(), all);
         }
         let [_, far] = drawn(Negatives::Uniform, &paper());
-        assert_eq!(far.len(), 20 * windows);
+        assert_eq!(draws(far.iter(), unit), 20 * windows);
         let own = TrainConfig { walks: Some(3), ..TrainConfig::default() };
         let [_, far] = drawn(Negatives::Distance, &own);
-        assert_eq!(far.len(), 10 * 2 * 3);
+        assert_eq!(draws(far.iter(), 1.0 / 60.0), 10 * 2 * 3);
     }
 
     #[test]
@@ -272,6 +411,6 @@ mod tests {
             near.iter().filter(|pair| pair.0 == centre).map(|pair| pair.1).collect()
         };
         assert_eq!((others(3), others(16)), (vec![0, 1, 2, 7, 12, 13], vec![5, 6]));
-        assert_eq!(far.len(), 8);
+        assert_eq!(draws(far.iter(), 1.0 / 8.0), 8);
     }
 }

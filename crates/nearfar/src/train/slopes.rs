@@ -20,21 +20,22 @@
 
 use rayon::prelude::*;
 
-use super::draw::Batch;
-use super::kernel::{Kernel, LANES, Vector, Work, wrong_and_loss};
+use super::draw::{Batch, Incoming};
+use super::kernel::{Kernel, LANES, PIECE, Vector, Work, wrong_and_loss};
 use crate::encode::{Adam, AdamStep};
+use crate::memory::zeroed;
 
 /// Centres and nodes that a thread takes at a time.
 const CENTRES: usize = 32;
 const NODES: usize = 256;
 /// Rows are fetched so many pairs before they are used.
-const AHEAD: usize = 4;
+const AHEAD: usize = 12;
 /// Where rows have the usual length, the compiler gets to know it.
 const USUAL: usize = 128;
 
-/// What the first pass finds.
-pub(super) struct Slopes<'a> {
-    batch: &'a Batch,
+/// What the first pass finds, and room for it: the same from batch to batch, as new memory costs
+/// as much as filling it.
+pub(super) struct Slopes {
     kernel: Kernel,
     dim: usize,
     /// Of every pair, in the order of the batch.
@@ -43,23 +44,28 @@ pub(super) struct Slopes<'a> {
     rows: Vec<f32>,
     /// The centres' own side of the gradient.
     own: Vec<f32>,
-    /// The loss of all pairs.
-    pub(super) loss: f64,
 }
 
-impl<'a> Slopes<'a> {
-    /// Goes over the centres.
-    pub(super) fn new(kernel: Kernel, batch: &'a Batch, vectors: &[f32], dim: usize) -> Self {
+impl Slopes {
+    /// For batches of a graph with so many nodes, and rows of `dim` numbers.
+    pub(super) fn new(kernel: Kernel, nodes: usize, dim: usize) -> Self {
+        let [rows, own] = [0; 2].map(|_| zeroed(nodes * dim));
+        Self { kernel, dim, of_pairs: Vec::new(), rows, own }
+    }
+
+    /// Goes over the centres of a batch, and returns the loss of all pairs.
+    pub(super) fn find(&mut self, batch: &Batch, vectors: &[f32]) -> f64 {
+        let (kernel, dim) = (self.kernel, self.dim);
         assert!(vectors.len() >= batch.nodes() * dim, "every node has a row");
-        let centres = batch.centres.len();
-        let (mut rows, mut own) = (vec![0.0; centres * dim], vec![0.0; centres * dim]);
-        let mut slopes = vec![0.0; batch.len()];
-        let mut parts = Vec::with_capacity(centres.div_ceil(CENTRES));
-        let mut rest = &mut slopes[..];
+        self.of_pairs.resize(batch.len(), 0.0);
+        let length = batch.centres.len() * dim;
+        let (rows, own) = (&mut self.rows[..length], &mut self.own[..length]);
+        let mut parts = Vec::with_capacity(batch.centres.len().div_ceil(CENTRES));
+        let mut rest = &mut self.of_pairs[..];
         let chunks = rows.chunks_mut(CENTRES * dim).zip(own.chunks_mut(CENTRES * dim));
         for (at, (rows, own)) in chunks.enumerate() {
             let first = at * CENTRES;
-            let pairs = (first..first + rows.len() / dim).map(|at| batch.of(at).0.len()).sum();
+            let pairs = batch.pairs_of(first..first + rows.len() / dim).len();
             let (slopes, behind) = std::mem::take(&mut rest).split_at_mut(pairs);
             rest = behind;
             parts.push(Centres { batch, vectors, dim, first, rows, own, slopes });
@@ -67,26 +73,26 @@ impl<'a> Slopes<'a> {
         // SAFETY: the work asks for nothing more than the instruction set.
         let losses: Vec<f64> =
             parts.into_par_iter().map(|part| unsafe { kernel.run(part) }).collect();
-        let loss = losses.iter().sum();
-        Self { batch, kernel, dim, of_pairs: slopes, rows, own, loss }
+        losses.iter().sum()
     }
 
-    /// Writes the gradient at all rows to `out`.
-    pub(super) fn gradient(&self, out: &mut [f32]) {
+    /// Writes the gradient of the batch at all rows to `out`.
+    pub(super) fn gradient(&self, batch: &Batch, out: &mut [f32]) {
         out.par_chunks_mut(NODES * self.dim).enumerate().for_each(|(at, out)| {
+            let work = Gradient { slopes: self, batch, first: at * NODES, out };
             // SAFETY: the work asks for nothing more than the instruction set.
-            unsafe { self.kernel.run(Gradient { slopes: self, first: at * NODES, out }) }
+            unsafe { self.kernel.run(work) }
         });
     }
 
     /// Takes a step of Adam at all rows.
-    pub(super) fn step(&self, adam: &mut Adam, rate: f64, vectors: &mut [f32]) {
+    pub(super) fn step(&self, batch: &Batch, adam: &mut Adam, rate: f64, vectors: &mut [f32]) {
         let (step, means, squares) = adam.begin(rate);
         let size = NODES * self.dim;
         let lists = (vectors.par_chunks_mut(size), means.par_chunks_mut(size));
         let lists = lists.into_par_iter().zip(squares.par_chunks_mut(size)).enumerate();
         lists.for_each(|(at, ((x, m), v))| {
-            let work = Steps { slopes: self, first: at * NODES, step, rows: (x, m, v) };
+            let work = Steps { slopes: self, batch, first: at * NODES, step, rows: (x, m, v) };
             // SAFETY: the work asks for nothing more than the instruction set.
             unsafe { self.kernel.run(work) }
         });
@@ -98,21 +104,23 @@ impl<'a> Slopes<'a> {
     ///
     /// The processor has the instruction set of the vector.
     #[inline(always)]
-    unsafe fn at<V: Vector>(&self, node: usize, dim: usize, out: &mut [f32]) {
+    unsafe fn at<V: Vector>(&self, batch: &Batch, node: usize, dim: usize, out: &mut [f32]) {
         let row = |at: u32| &self.rows[at as usize * dim..][..dim];
-        match self.batch.place(node) {
+        match batch.place(node) {
             Some(at) => out.copy_from_slice(&self.own[at * dim..][..dim]),
             None => out.fill(0.0),
         }
-        let towards = self.batch.towards(node);
-        for (next, &(centre, pair)) in towards.iter().enumerate() {
-            if let Some(&(centre, _)) = towards.get(next + AHEAD) {
-                // SAFETY: promised by the caller; the row is there.
-                unsafe { prefetch::<V>(row(centre).as_ptr(), dim) }
-            }
+        let (towards, later) = batch.towards(node);
+        for &Incoming { centre, pair } in later.iter().skip(AHEAD).take(towards.len()) {
             // SAFETY: promised by the caller.
-            unsafe { add::<V>(out, self.of_pairs[pair as usize], row(centre)) }
+            unsafe {
+                prefetch::<V>(row(centre));
+                prefetch::<V>(&self.of_pairs[pair as usize..][..1]);
+            }
         }
+        let terms = towards.iter().map(|at| (self.of_pairs[at.pair as usize], row(at.centre)));
+        // SAFETY: promised by the caller.
+        unsafe { add_all::<V>(out, terms) }
     }
 }
 
@@ -157,17 +165,24 @@ impl Centres<'_> {
             let (others, weights) = batch.of(at);
             let (of_centre, behind) = std::mem::take(&mut slopes).split_at_mut(others.len());
             slopes = behind;
-            // SAFETY, for all of it: promised by the caller; the rows are there.
-            for (next, (slope, &other)) in of_centre.iter_mut().zip(others).enumerate() {
-                if let Some(&other) = others.get(next + AHEAD) {
-                    unsafe { prefetch::<V>(row(other).as_ptr(), dim) }
-                }
-                *slope = unsafe { dot::<V>(z, row(other)) };
+            let later = batch.others_from(at);
+            let pieces = of_centre.chunks_mut(PIECE).zip(others.chunks(PIECE)).enumerate();
+            for (piece, (products, others)) in pieces {
+                let rows = others.iter().enumerate().map(|(at, &other)| {
+                    if let Some(&other) = later.get(piece * PIECE + at + AHEAD) {
+                        // SAFETY: promised by the caller.
+                        unsafe { prefetch::<V>(row(other)) }
+                    }
+                    row(other)
+                });
+                // SAFETY: promised by the caller.
+                unsafe { multiply::<V>(z, rows, products) }
             }
             loss += f64::from(slopes_of(of_centre, weights));
-            for (slope, &other) in of_centre.iter().zip(others) {
-                unsafe { add::<V>(own, *slope, row(other)) }
-            }
+            own.fill(0.0);
+            let terms = of_centre.iter().zip(others).map(|(&slope, &other)| (slope, row(other)));
+            // SAFETY: promised by the caller.
+            unsafe { add_all::<V>(own, terms) }
         }
         loss
     }
@@ -175,7 +190,8 @@ impl Centres<'_> {
 
 /// Some nodes, in the second pass, for their gradient.
 struct Gradient<'a> {
-    slopes: &'a Slopes<'a>,
+    slopes: &'a Slopes,
+    batch: &'a Batch,
     first: usize,
     out: &'a mut [f32],
 }
@@ -187,14 +203,15 @@ impl Work for Gradient<'_> {
     unsafe fn on<V: Vector>(self) {
         for (node, out) in (self.first..).zip(self.out.chunks_exact_mut(self.slopes.dim)) {
             // SAFETY: promised by the caller.
-            unsafe { self.slopes.at::<V>(node, self.slopes.dim, out) }
+            unsafe { self.slopes.at::<V>(self.batch, node, self.slopes.dim, out) }
         }
     }
 }
 
 /// Some rows of a table, in the second pass, for their step.
 struct Steps<'a> {
-    slopes: &'a Slopes<'a>,
+    slopes: &'a Slopes,
+    batch: &'a Batch,
     first: usize,
     step: AdamStep,
     /// Vectors, means and squares.
@@ -228,7 +245,7 @@ impl Steps<'_> {
             x.chunks_exact_mut(dim).zip(m.chunks_exact_mut(dim).zip(v.chunks_exact_mut(dim)));
         for (node, (x, (m, v))) in (self.first..).zip(rows) {
             // SAFETY: promised by the caller.
-            unsafe { self.slopes.at::<V>(node, dim, &mut gradient) }
+            unsafe { self.slopes.at::<V>(self.batch, node, dim, &mut gradient) }
             self.step.take(x, &gradient, m, v);
         }
     }
@@ -255,56 +272,106 @@ fn slopes_of(products: &mut [f32], weights: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// The product of two rows.
+/// The products of a row with up to [`PIECE`] others.
 ///
 /// # Safety
 ///
 /// The processor has the instruction set of the vector.
 #[inline(always)]
-unsafe fn dot<V: Vector>(a: &[f32], b: &[f32]) -> f32 {
-    let whole = a.len() / LANES * LANES;
-    let b = &b[..a.len()];
-    // SAFETY: the caller promises the instruction set; whole vectors lie within both rows.
-    let sum = unsafe {
-        let mut sums = [V::zero(); 2];
+unsafe fn multiply<'a, V: Vector>(
+    z: &[f32],
+    others: impl Iterator<Item = &'a [f32]>,
+    out: &mut [f32],
+) {
+    let whole = z.len() / LANES * LANES;
+    // SAFETY, for all of it: the caller promises the instruction set; whole vectors lie within
+    // the rows.
+    let mut sums = unsafe { [V::zero(); PIECE] };
+    for ((sum, out), other) in sums.iter_mut().zip(&mut *out).zip(others) {
+        let other = &other[..z.len()];
+        // Two sums, so that neither waits for each of its terms.
+        let mut halves = unsafe { [V::zero(); 2] };
         for at in (0..whole).step_by(LANES) {
-            let sum = &mut sums[at / LANES % 2];
-            *sum = V::load(a.as_ptr().add(at)).mul_add(V::load(b.as_ptr().add(at)), *sum);
+            let half = &mut halves[at / LANES % 2];
+            *half = unsafe {
+                V::load(z.as_ptr().add(at)).mul_add(V::load(other.as_ptr().add(at)), *half)
+            };
         }
-        V::splat(1.0).mul_add(sums[0], sums[1]).sum()
-    };
-    sum + a[whole..].iter().zip(&b[whole..]).map(|(a, b)| a * b).sum::<f32>()
+        *sum = unsafe { V::splat(1.0).mul_add(halves[0], halves[1]) };
+        *out = z[whole..].iter().zip(&other[whole..]).map(|(a, b)| a * b).sum();
+    }
+    for (out, sum) in out.iter_mut().zip(unsafe { V::sums(&sums) }) {
+        *out += sum;
+    }
 }
 
-/// Adds a multiple of one row to another.
+/// Adds multiples of rows to another, as much of it at a time as the registers hold.
 ///
 /// # Safety
 ///
 /// The processor has the instruction set of the vector.
 #[inline(always)]
-unsafe fn add<V: Vector>(out: &mut [f32], factor: f32, x: &[f32]) {
-    let whole = out.len() / LANES * LANES;
-    let x = &x[..out.len()];
-    // SAFETY: the caller promises the instruction set; whole vectors lie within both rows.
+unsafe fn add_all<'a, V: Vector>(
+    out: &mut [f32],
+    terms: impl Iterator<Item = (f32, &'a [f32])> + Clone,
+) {
+    // SAFETY: promised by the caller.
     unsafe {
-        let factor = V::splat(factor);
-        for at in (0..whole).step_by(LANES) {
-            let to = out.as_mut_ptr().add(at);
-            factor.mul_add(V::load(x.as_ptr().add(at)), V::load(to)).store(to);
+        let done = if V::MANY { add_parts::<V, 8>(out, 0, &terms) } else { 0 };
+        let done = add_parts::<V, 4>(out, done, &terms);
+        let done = add_parts::<V, 1>(out, done, &terms);
+        for (factor, row) in terms {
+            let rest = out[done..].iter_mut().zip(&row[done..]);
+            rest.for_each(|(out, x)| *out += factor * x);
         }
     }
-    out[whole..].iter_mut().zip(&x[whole..]).for_each(|(out, x)| *out += factor * x);
+}
+
+/// Adds in parts of `WIDTH` vectors, from a place on, and returns where they end.
+///
+/// # Safety
+///
+/// The processor has the instruction set of the vector.
+#[inline(always)]
+unsafe fn add_parts<'a, V: Vector, const WIDTH: usize>(
+    out: &mut [f32],
+    from: usize,
+    terms: &(impl Iterator<Item = (f32, &'a [f32])> + Clone),
+) -> usize {
+    let width = WIDTH * LANES;
+    let end = from + (out.len() - from) / width * width;
+    for start in (from..end).step_by(width) {
+        let to = out[start..start + width].as_mut_ptr();
+        // SAFETY: the caller promises the instruction set; the parts lie within the rows.
+        unsafe {
+            let mut sums = [V::zero(); WIDTH];
+            for (at, sum) in sums.iter_mut().enumerate() {
+                *sum = V::load(to.add(at * LANES));
+            }
+            for (factor, row) in terms.clone() {
+                let factor = V::splat(factor);
+                let row = row[start..start + width].as_ptr();
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    *sum = factor.mul_add(V::load(row.add(at * LANES)), *sum);
+                }
+            }
+            for (at, sum) in sums.into_iter().enumerate() {
+                sum.store(to.add(at * LANES));
+            }
+        }
+    }
+    end
 }
 
 /// Fetches a row that is used soon.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector, and the row is there.
+/// The processor has the instruction set of the vector.
 #[inline(always)]
-unsafe fn prefetch<V: Vector>(row: *const f32, dim: usize) {
-    for at in (0..dim).step_by(LANES) {
+unsafe fn prefetch<V: Vector>(row: &[f32]) {
+    for part in row.chunks(LANES) {
         // SAFETY: promised by the caller.
-        unsafe { V::prefetch(row.add(at)) }
+        unsafe { V::prefetch(part.as_ptr()) }
     }
 }

@@ -113,7 +113,14 @@ impl Experiment {
                         settings
                     };
                     let share = scaling.landmarks.unwrap_or(1.0);
-                    runs.add(graph, scaling.name(), share, Want::Time, settings);
+                    runs.add(graph, scaling.name(), share, Want::Scores, settings);
+                    // Two epochs tell the time as well as thirty.
+                    let timed = |seed| {
+                        let mut settings = settings(seed);
+                        settings.train.epochs = Some(2);
+                        settings
+                    };
+                    runs.add(graph, scaling.name(), share, Want::Time, timed);
                 }
             }
             Self::Context => {

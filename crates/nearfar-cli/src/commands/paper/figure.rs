@@ -160,18 +160,18 @@ impl Panel {
         };
         let of_names = (0..self.names.len()).map(|at| -(at as f64)).collect();
         let ticks_y = if self.names.is_empty() { ticks(y, self.log_y) } else { of_names };
-        let x_axis = axis(self.log_x, x, ticks(x, self.log_x));
+        let ticks_x = ticks(x, self.log_x);
+        let digits = (digits(&ticks_x), digits(&ticks_y));
+        let x_axis = axis(self.log_x, x, ticks_x);
         let mut chart = builder.build_cartesian_2d(x_axis, axis(self.log_y, y, ticks_y))?;
-        let number = |log: bool, value: f64| {
+        let number = |log: bool, value: f64, digits: usize| {
             let value = if log { 10_f64.powf(value) } else { value };
-            let digits = if value.abs() >= 10.0 || value.fract().abs() < 1e-9 { 0 } else { 2 };
-            let text = format!("{value:.digits$}");
-            if text.contains('.') { text.trim_end_matches('0').to_owned() } else { text }
+            format!("{value:.digits$}")
         };
-        let of_x = |value: &f64| number(self.log_x, *value);
+        let of_x = |value: &f64| number(self.log_x, *value, digits.0);
         let of_y = |value: &f64| match self.names.get(-value.round() as usize) {
             Some(name) => name.clone(),
-            None => number(self.log_y, *value),
+            None => number(self.log_y, *value, digits.1),
         };
         let mut mesh = chart.configure_mesh();
         mesh.label_style((FONT, 12)).axis_desc_style((FONT, 13)).x_desc(&self.x).y_desc(&self.y);
@@ -299,6 +299,15 @@ fn ticks((low, high): (f64, f64), log: bool) -> Vec<f64> {
     range.map(|at| at as f64 * step).collect()
 }
 
+/// The digits behind the point that all of these take.
+fn digits(ticks: &[f64]) -> usize {
+    let whole = |digits: &u8| {
+        let scale = 10_f64.powi(i32::from(*digits));
+        ticks.iter().all(|tick| (tick * scale - (tick * scale).round()).abs() < 1e-6)
+    };
+    (0..6).find(whole).unwrap_or(6).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,6 +318,13 @@ mod tests {
         assert_eq!(text((1.2, 15.8), false), "[5.0, 10.0, 15.0]");
         assert_eq!(text((0.0, 100.0), false), "[0.0, 20.0, 40.0, 60.0, 80.0, 100.0]");
         assert_eq!(text((0.7, 120.0), true), "[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_they_need() {
+        assert_eq!(digits(&[5.0, 10.0]), 0);
+        assert_eq!(digits(&[0.65, 0.655, 0.66]), 3);
+        assert_eq!(digits(&[0.2, 0.4, 1.0]), 1);
     }
 
     #[test]

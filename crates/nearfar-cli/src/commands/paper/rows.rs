@@ -1,7 +1,7 @@
 //! What the paper compares, as data: the rows of its tables, the curves of its figures, and the
 //! figures that it reports.
 
-use nearfar::negative::{NegativeConfig, Negatives};
+use nearfar::negative::{Amount, NegativeConfig, Negatives};
 use nearfar::train::{Model, Protocol, Settings, TrainConfig, Trainer};
 
 /// The graphs of the paper's tables, in the order of its columns.
@@ -166,7 +166,12 @@ impl Row {
                 ..base
             },
         };
-        let negatives = NegativeConfig { negatives: self.negatives, ..Default::default() };
+        // Table 2 has the figures of table 3 with a tenth of the nodes.
+        let by_landmarks =
+            matches!(self.negatives, Negatives::Landmark | Negatives::LandmarkApprox);
+        let landmarks = by_landmarks.then_some(Amount::Share(0.1));
+        let negatives =
+            NegativeConfig { negatives: self.negatives, landmarks, ..Default::default() };
         Settings { negatives, train }
     }
 

@@ -1,0 +1,76 @@
+"""What an axis is given: the definitions, and ways to run ours and theirs."""
+
+from measure import Failure
+
+
+class Bench:
+    """The suite as data, with the machinery to run it."""
+
+    def __init__(self, suite, environments, graphs, ours):
+        self.suite, self.environments, self.graphs, self.ours = suite, environments, graphs, ours
+        self.general, self.budget = suite["general"], suite["budget"]
+
+    def script(self, name):
+        """A file of the suite."""
+        return str(self.environments.here / name)
+
+    def axis(self, name):
+        """The definition of an axis."""
+        return self.suite["axes"][name]
+
+    def chosen(self, graphs):
+        """Those of the graphs that are there."""
+        return {name: what for name, what in graphs.items() if self.graphs.exists(name)}
+
+    def fixed(self, graph, system, setting="", threads=None):
+        """The fields of a row that are known beforehand."""
+        threads = threads or self.general["threads"]
+        return {"graph": graph, "system": system, "setting": setting, "threads": threads}
+
+    def rival(self, name, graph, task, setting="", threads=None, text=True, **changes):
+        """A case: one job of a rival on a graph. `changes` go before the usual budget."""
+        fixed = self.fixed(graph, self.suite["rivals"][name]["title"], setting, threads)
+
+        def once(repeat):
+            found = self.graphs.job(graph, text)
+            job = {**self.budget, "p": 1.0, "q": 1.0, "seed": repeat, **found, "task": task}
+            job |= {"dim": self.general["dim"], "threads": fixed["threads"], **changes}
+            timeout = self.general["timeout_seconds"]
+            return {"nodes": job["nodes"], **self.environments.run(name, job, timeout)}
+
+        return fixed, once
+
+    def nearfar(self, graph, system, options, setting="", threads=None, vectors=None):
+        """A case: `nearfar embed` with options, as a whole process."""
+        fixed = self.fixed(graph, system, setting, threads)
+
+        def once(repeat):
+            path = self.graphs.path(graph)
+            measured = self.ours.embed(path, options, fixed["threads"], repeat, vectors)
+            return {"nodes": self.graphs.job(graph, text=False)["nodes"], **measured}
+
+        return fixed, once
+
+    def at_budget(self, graph, threads=None):
+        """Our cases at the usual budget, by law."""
+        options = self.suite["ours"]["budget"].format(**self.budget)
+        systems = self.suite["ours"]["systems"].items()
+        return [
+            self.nearfar(graph, system, f"{options} {law}", threads=threads)
+            for system, law in systems
+        ]
+
+    def told(self, rows):
+        """Cases that ran elsewhere, as rows of this axis: a failure is a row, too."""
+        try:
+            return rows()
+        except Failure as failure:
+            return [{"graph": "—", "system": "nearfar", "failure": str(failure)}]
+
+
+def three(fixed, median, low, high):
+    """Rows for a rate of which only median and range are known."""
+    return [
+        {**fixed, "repeat": repeat, "seconds": 1.0, "amount": rate}
+        for repeat, rate in enumerate([median, low, high])
+    ]

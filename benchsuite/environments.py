@@ -1,0 +1,76 @@
+"""Virtual environments: one for every rival, and one for the suite itself."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from measure import Failure, child, clean
+
+HERE = Path(__file__).resolve().parent
+
+
+class Environments:
+    """Makes them when they are first asked for. One that cannot be made stays so."""
+
+    def __init__(self, suite, folder):
+        self.suite, self.folder = suite, Path(folder)
+        self.here, self.failures = HERE, {}
+
+    def python(self, name):
+        """The interpreter that has the packages of a rival, or of `suite`."""
+        if name in self.failures:
+            raise Failure(self.failures[name])
+        packages = self.definition(name)["packages"]
+        python = self.folder / name / "bin" / "python"
+        stamp = self.folder / name / "packages.json"
+        if stamp.exists() and json.loads(stamp.read_text()) == packages:
+            return str(python)
+        print(f"  installing {' '.join(packages)}", file=sys.stderr, flush=True)
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", self.folder / name], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        done = subprocess.run([*install, *packages], capture_output=True, text=True)
+        if done.returncode != 0:
+            self.failures[name] = "cannot be installed: " + reason(done.stderr)
+            raise Failure(self.failures[name])
+        stamp.write_text(json.dumps(packages))
+        return str(python)
+
+    def definition(self, name):
+        return self.suite["suite"] if name == "suite" else self.suite["rivals"][name]
+
+    def version(self, name):
+        """The version of what is measured, as installed."""
+        wanted = self.suite["rivals"][name]["measures"]
+        code = f"import importlib.metadata as m; print(m.version({wanted!r}))"
+        return child([self.python(name), "-c", code], 60)["output"].strip()
+
+    def run(self, name, job, timeout):
+        """One job of a rival, by its adapter: measured fields of a row."""
+        adapter = self.suite["rivals"][name]["adapter"]
+        command = [self.python(name), HERE / "adapter.py", adapter, json.dumps(job)]
+        done = child(command, timeout, threads=job["threads"])
+        answer = json.loads(done["output"].strip().splitlines()[-1])
+        stages = answer["seconds"]
+        names = {"load": "load_seconds", "walks": "walk_seconds", "train": "train_seconds"}
+        row = {names[stage]: taken for stage, taken in stages.items() if stage in names}
+        counted = stages if job["task"] == "load" else {**stages, "load": 0.0}
+        keep = ["amount", "peak_bytes", "base_bytes", "sum"]
+        row |= {key: answer[key] for key in keep if key in answer}
+        return {**row, "seconds": sum(counted.values()), "version": self.version_once(name)}
+
+    def version_once(self, name):
+        definition = self.suite["rivals"][name]
+        if "version" not in definition:
+            definition["version"] = self.version(name)
+        return definition["version"]
+
+
+def reason(errors):
+    """The line of pip's errors that says most."""
+    lines = [line.strip() for line in errors.splitlines()]
+    named = [line for line in lines if re.match(r"\w+Error: ", line)]
+    general = [line for line in lines if line.lower().startswith("error")]
+    return clean((named or general or lines or ["?"])[-1])

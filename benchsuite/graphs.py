@@ -1,0 +1,80 @@
+"""The graphs: dataset folders, and random ones made on demand.
+
+    python graphs.py KIND NODES EDGES FOLDER
+
+makes a random graph (in the suite's environment, which has NumPy): `edges.npy`, and `edges.tsv`
+where text is asked for by `--text`.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+class Graphs:
+    """Finds graphs by name."""
+
+    def __init__(self, suite, data, folder, environments):
+        self.suite, self.data, self.folder = suite, Path(data), Path(folder)
+        self.environments = environments
+
+    def exists(self, name):
+        return name in self.suite["graphs"] or (self.data / name / "edges.tsv").exists()
+
+    def job(self, name, text=True):
+        """What an adapter has to know of a graph."""
+        if name not in self.suite["graphs"]:
+            folder = self.data / name
+            nodes = json.loads((folder / "meta.json").read_text())["nodes"]
+            return {"edges": str(folder / "edges.tsv"), "nodes": nodes}
+        definition = self.suite["graphs"][name]
+        folder = self.random(definition, text)
+        files = {"edges": str(folder / "edges.tsv"), "edges_npy": str(folder / "edges.npy")}
+        return {**files, "nodes": definition["nodes"]}
+
+    def path(self, name):
+        """What `nearfar` reads."""
+        if name not in self.suite["graphs"]:
+            return str(self.data / name)
+        return self.job(name, text=False)["edges_npy"]
+
+    def random(self, definition, text=False):
+        kind, nodes, edges = (definition[key] for key in ("kind", "nodes", "edges"))
+        folder = self.folder / f"{kind}-{nodes}-{edges}"
+        if not (folder / ("edges.tsv" if text else "edges.npy")).exists():
+            python = self.environments.python("suite")
+            command = [python, __file__, kind, str(nodes), str(edges), str(folder)]
+            subprocess.run([*command, *(["--text"] if text else [])], check=True)
+        return folder
+
+
+def make(kind, nodes, edges):
+    """Pairs at random. One end goes through all nodes, so that none is without an edge."""
+    import numpy
+
+    random = numpy.random.default_rng(0)
+    first = numpy.arange(edges, dtype=numpy.uint32) % nodes
+    unit = random.random(edges)
+    # `popular`: the other end's rank falls with the square, which gives a heavy tail of degrees.
+    second = (nodes * (unit if kind == "uniform" else unit**2)).astype(numpy.uint32)
+    second[first == second] = (second[first == second] + 1) % nodes
+    return numpy.stack([first, second], 1)
+
+
+def main():
+    import numpy
+
+    kind, nodes, edges, folder = sys.argv[1:5]
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = make(kind, int(nodes), int(edges))
+    numpy.save(folder / "edges.npy", pairs)
+    if "--text" in sys.argv:
+        with open(folder / "edges.tsv", "w") as file:
+            for some in numpy.array_split(pairs, max(1, len(pairs) // 1_000_000)):
+                file.write("\n".join(f"{a}\t{b}" for a, b in some.tolist()) + "\n")
+
+
+if __name__ == "__main__":
+    main()

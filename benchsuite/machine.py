@@ -1,0 +1,38 @@
+"""What a run was made on."""
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from ours import ROOT
+
+
+def describe():
+    """Lines of Markdown: date, machine, commit. No names of hosts or folders."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return (
+        f"{datetime.date.today().isoformat()}: {os.cpu_count()} cores of {processor()}, "
+        f"{memory:.0f} GB of memory, {platform.system()}; commit {commit()}, "
+        f"{output('rustc', '--version')}, Python {platform.python_version()}"
+    )
+
+
+def processor():
+    information = Path("/proc/cpuinfo")
+    found = information.exists() and re.search(
+        r"model name\s*:\s*(.*)", information.read_text(errors="replace")
+    )
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def commit():
+    changed = output("git", "status", "--porcelain", "crates", "Cargo.lock")
+    return output("git", "rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
+
+
+def output(*command):
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()

@@ -1,0 +1,72 @@
+"""PecanPy: walks by Numba, training by gensim's word2vec."""
+
+import numba
+import numpy
+from adapter import adjacency, save, stage, steps, word2vec_pairs
+from gensim.models import Word2Vec
+from numba_progress import ProgressBar
+from pecanpy import pecanpy
+
+
+def make(job, matrix):
+    """The mode that its authors recommend: the fast one for walks of the first order."""
+    first_order = job["p"] == 1 and job["q"] == 1
+    mode = pecanpy.FirstOrderUnweighted if first_order else pecanpy.SparseOTF
+    numba.set_num_threads(job["threads"])
+    made = mode(job["p"], job["q"], job["threads"], False, False, 0, job["seed"])
+    made.indptr = matrix.indptr.astype(numpy.uint32)
+    made.indices = matrix.indices.astype(numpy.uint32)
+    made.data = matrix.data
+    made.set_node_ids(None, implicit_ids=True, num_nodes=matrix.shape[0])
+    return made
+
+
+def walker(job, graph):
+    """Its walks as numbers, compiled: `simulate_walks` up to where it turns them into strings.
+
+    It compiles anew for every graph, so a walk of two nodes goes ahead.
+    """
+    graph._preprocess_transition_probs()
+    forward, has_neighbours = graph.get_move_forward(), graph.get_has_nbrs()
+
+    def walk(walks, length):
+        starts = numpy.tile(numpy.arange(graph.num_nodes, dtype=numpy.uint32), walks)
+        numpy.random.seed(job["seed"])
+        numpy.random.shuffle(starts)
+        with ProgressBar(total=starts.size, disable=True) as progress:
+            # Its length counts steps; one more column says how long the walk is.
+            return graph._random_walks(
+                starts.size, length - 1, job["seed"], starts, has_neighbours, forward, progress
+            )
+
+    walk(1, 3)
+    return walk
+
+
+def walks(job):
+    walk = walker(job, make(job, adjacency(job)))
+    with stage("walks"):
+        walk(job["walks"], job["length"])
+    return {"amount": steps(job)}
+
+
+def embed(job):
+    with stage("load"):
+        graph = make(job, adjacency(job))
+    walk = walker(job, graph)
+    with stage("walks"):
+        made = [graph._map_walk(row) for row in walk(job["walks"], job["length"])]
+    with stage("train"):
+        model = Word2Vec(
+            made,
+            vector_size=job["dim"],
+            window=job["window"],
+            negative=job["negatives"],
+            min_count=0,
+            sg=1,
+            workers=job["threads"],
+            epochs=job["epochs"],
+            seed=job["seed"] + 1,
+        )
+    save(job, model.wv.vectors, [int(name) for name in model.wv.index_to_key])
+    return {"amount": word2vec_pairs(job)}
