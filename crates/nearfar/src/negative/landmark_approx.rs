@@ -42,11 +42,15 @@ use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
+use crate::memory;
 use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ (N2P(i) + P2P(p_i, p_k) + N2P(k))^γ.
 pub(super) struct LandmarkApprox<T> {
     clusters: Clusters<T>,
+    /// The nearest landmark of every node and the hops to it, in one word on huge pages: the
+    /// look-ups of a proposal are at one random place, not at two.
+    places: Vec<u64>,
     gamma: f64,
     /// d^γ for every d̂ within a component, on a common scale with everything else here.
     powers: Vec<f64>,
@@ -90,18 +94,22 @@ impl<T: Cell> LandmarkApprox<T> {
             (0..=2 * deepest).map(|depths| power(far.saturating_add(depths))).collect();
         let least = u32::from(law.gamma < 0.0);
         let depths = Depths::new(&landmarks.depth, |h| power(h.max(least)));
+        let mut places = memory::zeroed(landmarks.nearest.len());
+        for (place, (&near, &h)) in
+            places.iter_mut().zip(landmarks.nearest.iter().zip(&landmarks.depth))
+        {
+            *place = u64::from(near) << 32 | u64::from(h);
+        }
         let clusters = Clusters::new(landmarks, power, far_weight, Counting::Nodes);
         let reach = reach(&clusters, far);
-        Ok(Self { clusters, gamma: law.gamma, powers, far_powers, depths, reach })
+        Ok(Self { clusters, places, gamma: law.gamma, powers, far_powers, depths, reach })
     }
 
     /// The way of alike distances; false if they are not.
     #[inline]
     fn fill_alike(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) -> bool {
-        let landmarks = &self.clusters.landmarks;
-        let n = landmarks.nearest.len();
-        let own = landmarks.nearest[centre as usize];
-        let a = landmarks.depth[centre as usize];
+        let n = self.places.len();
+        let (own, a) = self.place(centre);
         let mates = self.clusters.members(own);
         let reach = &self.reach[own as usize];
         let Alike { bound, times, kept } =
@@ -117,9 +125,8 @@ impl<T: Cell> LandmarkApprox<T> {
             (if at < n { at as Node } else { mates[(at - n) % mates.len()] }, unit)
         };
         reject(rng, out, bound, kept, propose, |k| {
-            let near = landmarks.nearest[k as usize];
-            let b = self.clusters.hops(own as usize, near);
-            let weight = self.power(a + landmarks.depth[k as usize], b);
+            let (near, h) = self.place(k);
+            let weight = self.power(a + h, self.clusters.hops(own as usize, near));
             match near {
                 _ if k == centre => 0.0,
                 _ if near == own => weight / times,
@@ -127,6 +134,13 @@ impl<T: Cell> LandmarkApprox<T> {
             }
         });
         true
+    }
+
+    /// The nearest landmark of a node, and the hops to it.
+    #[inline]
+    fn place(&self, node: Node) -> (u32, u32) {
+        let place = self.places[node as usize];
+        ((place >> 32) as u32, place as u32)
     }
 
     /// γ ≥ 0: the largest weight is that of the largest distance.

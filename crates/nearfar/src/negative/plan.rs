@@ -238,7 +238,7 @@ impl NegativePlan {
         let kept = (count * count) as u64
             + n as u64 * 8
             + Clusters::<u8>::bytes(n, count)
-            + if negatives == Negatives::LandmarkApprox { n as u64 * 4 } else { 0 };
+            + if negatives == Negatives::LandmarkApprox { n as u64 * 12 } else { 0 };
         let bytes = kept + 2 * Sweep::bytes(n);
         let (landmarks, config) = (Some(count), config.clone());
         Ok(Self { negatives, strategy: None, landmarks, bytes, kept, reason, config })
