@@ -18,6 +18,16 @@ pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
     array
 }
 
+/// Gives memory back that is free but kept for later, where the system's allocator does so: what
+/// comes next is of other sizes.
+pub(crate) fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: only memory that nobody has is given back.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Asks for an entry of an array before it is needed, so that the wait for it is spent on other
 /// work. Asking for one that is not there does nothing.
 #[inline]

@@ -29,6 +29,9 @@
 //! 0: max(a, 1)^γ, max(h, 1)^γ, and b^γ in other clusters than the centre's own. Proposals come
 //! from the bound that weighs least in total, and are kept with probability weight / bound. How
 //! many are kept depends on how deep nodes lie below their landmarks, not on how many there are.
+//! Where distances are alike, here too any node is proposed: outside of the centre's own cluster no
+//! weight is above (a + b)^γ, b the hops to the next landmark. Inside of it weights are up to r times
+//! as large, so its nodes are proposed r times as often, and kept with a r-th of the probability.
 
 use rayon::prelude::*;
 
@@ -39,11 +42,15 @@ use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
+use crate::memory;
 use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ (N2P(i) + P2P(p_i, p_k) + N2P(k))^γ.
 pub(super) struct LandmarkApprox<T> {
     clusters: Clusters<T>,
+    /// The nearest landmark of every node and the hops to it, in one word on huge pages: the
+    /// look-ups of a proposal are at one random place, not at two.
+    places: Vec<u64>,
     gamma: f64,
     /// d^γ for every d̂ within a component, on a common scale with everything else here.
     powers: Vec<f64>,
@@ -61,6 +68,18 @@ struct Reach {
     inside: u32,
     /// The largest between components, if there are several.
     outside: Option<u32>,
+    /// The smallest b to another landmark of the component.
+    next: Option<u32>,
+}
+
+/// How any node can be proposed.
+struct Alike {
+    /// What no weight is above, outside of the centre's own cluster.
+    bound: f64,
+    /// How many times it may be above that within.
+    times: f64,
+    /// About how many proposals are kept, those of the own cluster aside.
+    kept: f64,
 }
 
 impl<T: Cell> LandmarkApprox<T> {
@@ -75,37 +94,76 @@ impl<T: Cell> LandmarkApprox<T> {
             (0..=2 * deepest).map(|depths| power(far.saturating_add(depths))).collect();
         let least = u32::from(law.gamma < 0.0);
         let depths = Depths::new(&landmarks.depth, |h| power(h.max(least)));
+        let mut places = memory::zeroed(landmarks.nearest.len());
+        for (place, (&near, &h)) in
+            places.iter_mut().zip(landmarks.nearest.iter().zip(&landmarks.depth))
+        {
+            *place = u64::from(near) << 32 | u64::from(h);
+        }
         let clusters = Clusters::new(landmarks, power, far_weight, Counting::Nodes);
         let reach = reach(&clusters, far);
-        Ok(Self { clusters, gamma: law.gamma, powers, far_powers, depths, reach })
+        Ok(Self { clusters, places, gamma: law.gamma, powers, far_powers, depths, reach })
     }
 
     /// The way of alike distances; false if they are not.
     #[inline]
     fn fill_alike(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) -> bool {
-        let landmarks = &self.clusters.landmarks;
-        let own = landmarks.nearest[centre as usize] as usize;
-        let a = landmarks.depth[centre as usize];
-        let Reach { mean, inside, outside } = self.reach[own];
+        let n = self.places.len();
+        let (own, a) = self.place(centre);
+        let mates = self.clusters.members(own);
+        let reach = &self.reach[own as usize];
+        let Alike { bound, times, kept } =
+            if self.gamma < 0.0 { self.falling(a, reach) } else { self.rising(a, reach) };
+        let all = n as f64 + (times - 1.0) * mates.len() as f64;
+        let kept = kept * n as f64 / all;
+        // Without any other cluster there is no bound, and nothing is kept.
+        if kept.is_nan() || kept < 0.125 {
+            return false;
+        }
+        let propose = |rng: &mut Rng| {
+            let (at, unit) = rng.index_and_unit(all as usize);
+            (if at < n { at as Node } else { mates[(at - n) % mates.len()] }, unit)
+        };
+        reject(rng, out, bound, kept, propose, |k| {
+            let (near, h) = self.place(k);
+            let weight = self.power(a + h, self.clusters.hops(own as usize, near));
+            match near {
+                _ if k == centre => 0.0,
+                _ if near == own => weight / times,
+                _ => weight,
+            }
+        });
+        true
+    }
+
+    /// The nearest landmark of a node, and the hops to it.
+    #[inline]
+    fn place(&self, node: Node) -> (u32, u32) {
+        let place = self.places[node as usize];
+        ((place >> 32) as u32, place as u32)
+    }
+
+    /// γ ≥ 0: the largest weight is that of the largest distance.
+    #[inline]
+    fn rising(&self, a: u32, reach: &Reach) -> Alike {
+        let Reach { mean, inside, outside, .. } = *reach;
         let largest = outside.unwrap_or(0).max(inside).saturating_add(a);
         let ratio = (f64::from(a) + mean) / f64::from(largest);
         let kept = if self.gamma <= 1.0 { ratio } else { ratio.powf(self.gamma) };
-        if kept < 0.125 {
-            return false;
-        }
         let far = outside.map_or(0.0, |_| self.far_powers[self.far_powers.len() - 1]);
-        let bound = self.powers[(inside + a) as usize].max(far);
-        let n = landmarks.nearest.len();
-        let propose = |rng: &mut Rng| {
-            let (k, unit) = rng.index_and_unit(n);
-            (k as Node, unit)
-        };
-        reject(rng, out, bound, kept, propose, |k| {
-            let b = self.clusters.hops(own, landmarks.nearest[k as usize]);
-            let weight = self.power(a + landmarks.depth[k as usize], b);
-            if k == centre { 0.0 } else { weight }
-        });
-        true
+        Alike { bound: self.powers[(inside + a) as usize].max(far), times: 1.0, kept }
+    }
+
+    /// γ < 0: that of the smallest, to the next landmark and in the centre's own cluster.
+    #[inline]
+    fn falling(&self, a: u32, reach: &Reach) -> Alike {
+        let Reach { mean, next, outside, .. } = *reach;
+        let inside = next.map_or(0.0, |b| self.powers[(a + b) as usize]);
+        let bound = outside.map_or(0.0, |_| self.far_powers[a as usize]).max(inside);
+        let times = (self.powers[a.max(1) as usize] / bound).max(1.0).ceil();
+        let typical = (f64::from(a) + mean).ceil() as usize;
+        let typical = self.powers[typical.min(self.powers.len() - 1)];
+        Alike { bound, times, kept: typical / bound }
     }
 
     /// (depths + b)^γ for b hops between landmarks.
@@ -204,10 +262,12 @@ impl<T: Cell> LandmarkApprox<T> {
 
 impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
-        if self.gamma < 0.0 {
-            self.fill_falling(centre, rng, out);
-        } else if !self.fill_alike(centre, rng, out) {
-            self.fill_rising(centre, rng, out);
+        if !self.fill_alike(centre, rng, out) {
+            if self.gamma < 0.0 {
+                self.fill_falling(centre, rng, out);
+            } else {
+                self.fill_rising(centre, rng, out);
+            }
         }
     }
 
@@ -238,17 +298,20 @@ fn reach<T: Cell>(clusters: &Clusters<T>, far: u32) -> Vec<Reach> {
         .collect();
     let of_row = |landmark: usize| {
         let start = landmarks.component[landmark].0;
-        let (mut inside, mut sum, mut met) = (0, 0.0, 0);
+        let (mut inside, mut sum, mut met, mut next) = (0, 0.0, 0, None);
         for (q, cell) in (start..).zip(landmarks.row(landmark)) {
             let (hops, size) = (cell.index() as u32, clusters.members(q).len());
             inside = inside.max(hops + cluster_depth[q as usize]);
             sum += f64::from(hops) * size as f64;
             met += size;
+            if q as usize != landmark {
+                next = Some(next.map_or(hops, |next: u32| next.min(hops)));
+            }
         }
         let others = n - met as f64;
         let mean = (sum + f64::from(far) * others) / n + mean_depth;
         let outside = (others > 0.0).then_some(far.saturating_add(deepest));
-        Reach { mean, inside, outside }
+        Reach { mean, inside, outside, next }
     };
     (0..landmarks.len()).into_par_iter().map(of_row).collect()
 }

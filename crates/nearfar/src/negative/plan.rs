@@ -15,6 +15,7 @@ use super::{NegativeSampler, table};
 use crate::distance::{Cell, Landmarks, Levels, Sweep};
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph};
+use crate::memory;
 
 /// What the work may take. The plan depends on these numbers and the graph, never on the machine,
 /// so that a run can be repeated elsewhere.
@@ -237,7 +238,7 @@ impl NegativePlan {
         let kept = (count * count) as u64
             + n as u64 * 8
             + Clusters::<u8>::bytes(n, count)
-            + if negatives == Negatives::LandmarkApprox { n as u64 * 4 } else { 0 };
+            + if negatives == Negatives::LandmarkApprox { n as u64 * 12 } else { 0 };
         let bytes = kept + 2 * Sweep::bytes(n);
         let (landmarks, config) = (Some(count), config.clone());
         Ok(Self { negatives, strategy: None, landmarks, bytes, kept, reason, config })
@@ -262,6 +263,12 @@ impl NegativePlan {
 
     /// Builds the sampler for the graph that the plan was made for.
     pub fn build(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
+        let sampler = self.build_law(graph);
+        memory::give_back();
+        sampler
+    }
+
+    fn build_law(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let gamma = self.config.gamma;
         let law = |bound| DistanceLaw { gamma, bound };
         match self.negatives {

@@ -354,7 +354,7 @@ unsafe fn train_rows<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64
     loss + f64::from(unsafe { train_piece::<V>(place, rest, rest, step) })
 }
 
-/// Trains a piece, while the other ends of the next one are fetched. Returns the sum of losses.
+/// Trains a piece, while the rows of the next one are fetched. Returns the sum of losses.
 ///
 /// # Safety
 ///
@@ -441,8 +441,12 @@ unsafe fn update<V: Vector, const WIDTH: usize>(
             let old: [V; WIDTH] = std::array::from_fn(|part| V::load(centre.add(part * LANES)));
             let (mut new, mut pull) = (old, 1.0);
             while at < piece.len() && piece[at].centre() == row {
-                let far_off = place.of(next[at]).1.add(from);
-                (0..WIDTH).for_each(|part| V::prefetch(far_off.add(part * LANES)));
+                let (near_by, far_off) = place.of(next[at]);
+                (0..WIDTH).for_each(|part| V::prefetch(far_off.add(from + part * LANES)));
+                // In a large table a bucket has few pairs for each centre.
+                if at == 0 || next[at].centre() != next[at - 1].centre() {
+                    (0..WIDTH).for_each(|part| V::prefetch(near_by.add(from + part * LANES)));
+                }
                 let other = place.of(piece[at]).1.add(from);
                 pull *= if piece[at].near() { 1.0 } else { shrink };
                 let g = V::splat(g[at]);
