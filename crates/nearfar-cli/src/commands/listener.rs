@@ -3,9 +3,8 @@
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::train::{Event, Records, Sink, State};
 
 use crate::{Interrupted, print};
@@ -65,7 +64,7 @@ impl Listener {
             done
         });
         let left = match seconds_left(self.records.elapsed().as_secs_f64(), first, done) {
-            Some(left) => format!("  {} left", HumanDuration(Duration::from_secs_f64(left))),
+            Some(left) => format!("  {} left", clock(left)),
             None => String::new(),
         };
         let epoch = (self.epoch + 1).min(self.epochs);
@@ -108,9 +107,27 @@ impl Sink for Listener {
     }
 }
 
+/// Seconds as people say them, to two units: whole minutes would be wrong by half of one.
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::seconds_left;
+    use super::{clock, seconds_left};
+
+    #[test]
+    fn times_are_said_in_two_units() {
+        let said = [0.4, 59.4, 59.6, 151.0, 3599.0, 3600.0, 90_061.0].map(clock);
+        let names =
+            ["0 s", "59 s", "1 min 00 s", "2 min 31 s", "59 min 59 s", "1 h 00 min", "25 h 01 min"];
+        assert_eq!(said, names);
+    }
 
     /// Twelve epochs of ten seconds each, of which sampling has another share than training
     /// reckons with: after a tenth of the run the time left is right to a fifth of it.

@@ -72,7 +72,13 @@ impl<T: Cell> Landmarks<T> {
                 // A landmark alone in its component needs no search.
                 p2p.push(T::default());
             } else {
-                p2p.extend(HopRows::<T>::new(graph, block, Some(block))?.into_cells());
+                let cells = HopRows::<T>::new(graph, block, Some(block))?.into_cells();
+                // Mostly there is but one large block, which is not copied.
+                if p2p.is_empty() {
+                    p2p = cells;
+                } else {
+                    p2p.extend(cells);
+                }
             }
         }
         let (nearest, depth) = nearest(graph, &chosen);
