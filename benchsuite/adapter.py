@@ -84,6 +84,25 @@ def save(job, vectors, ids):
     numpy.save(job["vectors"], table)
 
 
+def word2vec(job, Word2Vec, sentences):
+    """Trains gensim's class on walks of names, and answers the job. The rival imports it: what a
+    package takes counts as there before the graph."""
+    with stage("train"):
+        model = Word2Vec(
+            sentences,
+            vector_size=job["dim"],
+            window=job["window"],
+            negative=job["negatives"],
+            min_count=0,
+            sg=1,
+            workers=job["threads"],
+            epochs=job["epochs"],
+            seed=job["seed"] + 1,
+        )
+    save(job, model.wv.vectors, [int(name) for name in model.wv.index_to_key])
+    return {"amount": word2vec_pairs(job)}
+
+
 def steps(job):
     """Steps of the walks that were asked for: one less than nodes in each."""
     return job["nodes"] * job["walks"] * (job["length"] - 1)

@@ -2,7 +2,7 @@
 
 import numba
 import numpy
-from adapter import adjacency, save, stage, steps, word2vec_pairs
+from adapter import adjacency, stage, steps, word2vec
 from gensim.models import Word2Vec
 from numba_progress import ProgressBar
 from pecanpy import pecanpy
@@ -56,17 +56,4 @@ def embed(job):
     walk = walker(job, graph)
     with stage("walks"):
         made = [graph._map_walk(row) for row in walk(job["walks"], job["length"])]
-    with stage("train"):
-        model = Word2Vec(
-            made,
-            vector_size=job["dim"],
-            window=job["window"],
-            negative=job["negatives"],
-            min_count=0,
-            sg=1,
-            workers=job["threads"],
-            epochs=job["epochs"],
-            seed=job["seed"] + 1,
-        )
-    save(job, model.wv.vectors, [int(name) for name in model.wv.index_to_key])
-    return {"amount": word2vec_pairs(job)}
+    return word2vec(job, Word2Vec, made)
