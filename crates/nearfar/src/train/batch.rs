@@ -18,7 +18,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::config::{Model, TrainConfig};
-use super::draw::{Batch, Draws, Near};
+use super::draw::{Batch, Draws, Group, Near};
 use super::kernel::Kernel;
 use super::slopes::Slopes;
 use super::{Done, Run, State, small_vectors};
@@ -29,7 +29,7 @@ use crate::memory::zeroed;
 use crate::rng::{Purpose, Rng};
 
 /// Batches that are drawn together.
-const TOGETHER: usize = 128;
+const TOGETHER: usize = 64;
 /// Of these, batches that are put together side by side. How many makes no difference.
 const READY: usize = 16;
 
@@ -115,10 +115,11 @@ impl Run for Batches<'_> {
         Rng::new(config.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
         let batches: Vec<&[Node]> = order.chunks(size).collect();
         let (mut loss, mut pairs) = (0.0, 0);
+        let mut group = Group::default();
         let mut room: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
         for (at, some) in batches.chunks(TOGETHER).enumerate() {
             let first = at * TOGETHER;
-            let group = self.draws.group(epoch, first, some);
+            self.draws.group(epoch, first, some, &mut group);
             for ready in (0..group.len()).step_by(READY) {
                 if go_on((first + ready) as f64 / batches.len() as f64)?.is_break() {
                     return Ok(ControlFlow::Break(()));
@@ -200,10 +201,14 @@ mod tests {
         let mut rng = Rng::new(0, Purpose::Start, 0, 0);
         let z = (0..n * dim).map(|_| rng.normal() as f32 * 0.5).collect();
         let mut batch = Batch::default();
-        for (centre, other, weight) in pairs {
-            batch.add(centre, std::iter::once((other, weight)));
+        batch.clear(n);
+        for of_centre in pairs.chunk_by(|a, b| a.0 == b.0) {
+            batch.begin(of_centre[0].0);
+            for &(_, other, weight) in of_centre {
+                batch.add(other, weight);
+            }
         }
-        batch.sort(n);
+        batch.sort();
         (batch, z, pairs)
     }
 

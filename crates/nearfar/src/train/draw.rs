@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::config::TrainConfig;
 use crate::graph::{Graph, Node};
+use crate::memory::{prefetch, zeroed};
 use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::rng::{Purpose, Rng};
@@ -23,12 +24,30 @@ pub(super) struct Draws<'a> {
 /// What is drawn for some batches that follow one another, before it is put together. Where the
 /// distances of a centre come from a large table or a search, coming to the centre takes longer
 /// than drawing from it: so one visit draws its negatives for all of them.
+#[derive(Default)]
 pub(super) struct Group {
-    /// The near pairs of each batch, in rising order, and where the negatives of each of its
-    /// centres begin.
-    batches: Vec<(Vec<Near>, Vec<usize>)>,
+    batches: Vec<Drawn>,
     /// The negatives of all batches, centre after centre.
     far: Vec<Node>,
+}
+
+/// What is drawn for a batch.
+#[derive(Default)]
+struct Drawn {
+    /// Its near pairs, in rising order.
+    near: Vec<Near>,
+    centres: Vec<Centre>,
+}
+
+/// A centre of a batch that is drawn.
+struct Centre {
+    node: Node,
+    /// Its near pairs, and the windows that they come from.
+    near: usize,
+    windows: usize,
+    /// Its negatives: where they begin, and how many there are.
+    place: usize,
+    far: usize,
 }
 
 /// The pairs of a batch, from both sides.
@@ -48,7 +67,7 @@ pub(super) struct Batch {
     pairs_in: Vec<Incoming>,
     /// Place of each node in `centres`; `NOT` for others.
     places: Vec<u32>,
-    /// Where each node was last seen among `others`, if it was.
+    /// One more than the place where each node was last seen among `others`; 0 if it was not.
     seen: Vec<u32>,
 }
 
@@ -68,14 +87,19 @@ const NOT: u32 = u32::MAX;
 pub(super) struct Near {
     key: u64,
     /// How often.
-    times: usize,
-    weight: f64,
+    times: u32,
+    weight: f32,
 }
 
 impl Batch {
     /// Forgets all pairs, and keeps the room for them. The graph has so many nodes.
-    fn clear(&mut self, nodes: usize) {
-        self.seen.resize(nodes, 0);
+    pub(super) fn clear(&mut self, nodes: usize) {
+        for (list, length) in [(&mut self.seen, nodes), (&mut self.incoming, nodes + 2)] {
+            list.clear();
+            list.resize(length, 0);
+        }
+        self.places.clear();
+        self.places.resize(nodes, NOT);
         self.pairs = 0;
         self.centres.clear();
         self.starts.clear();
@@ -83,14 +107,21 @@ impl Batch {
         self.weights.clear();
     }
 
-    /// Adds pairs of a centre, each other end once. Centres come in rising order.
-    pub(super) fn add(&mut self, centre: Node, pairs: impl Iterator<Item = (Node, f32)> + Clone) {
-        if self.centres.last() != Some(&centre) {
-            self.centres.push(centre);
-            self.starts.push(self.others.len());
-        }
-        self.others.extend(pairs.clone().map(|(other, _)| other));
-        self.weights.extend(pairs.map(|(_, weight)| weight));
+    /// Adds a centre, whose pairs follow. Centres come in rising order.
+    pub(super) fn begin(&mut self, centre: Node) {
+        self.places[centre as usize] = self.centres.len() as u32;
+        self.centres.push(centre);
+        self.starts.push(self.others.len());
+    }
+
+    /// Adds a pair to the last centre.
+    #[inline]
+    pub(super) fn add(&mut self, other: Node, weight: f32) {
+        // Counted two places behind their own, the starts of nodes are where they belong once the
+        // pairs are in theirs.
+        self.incoming[other as usize + 2] += 1;
+        self.others.push(other);
+        self.weights.push(weight);
     }
 
     /// Adds negatives to the last centre, all of one weight, and those that come again to the
@@ -99,33 +130,19 @@ impl Batch {
         let start = self.others.len();
         for &other in far {
             let seen = self.seen[other as usize] as usize;
-            // What was noted for another centre, or another batch, is not this node at this place.
-            if seen >= start && self.others.get(seen) == Some(&other) {
-                self.weights[seen] -= weight;
+            if seen > start {
+                self.weights[seen - 1] -= weight;
             } else {
+                self.add(other, -weight);
                 self.seen[other as usize] = self.others.len() as u32;
-                self.others.push(other);
-                self.weights.push(-weight);
             }
         }
     }
 
-    /// Sorts the pairs by their other ends, once all are there. The graph has so many nodes.
-    pub(super) fn sort(&mut self, nodes: usize) {
+    /// Sorts the pairs by their other ends, once all are there.
+    pub(super) fn sort(&mut self) {
         self.starts.push(self.others.len());
-        self.places.clear();
-        self.places.resize(nodes, NOT);
-        for (place, &centre) in self.centres.iter().enumerate() {
-            self.places[centre as usize] = place as u32;
-        }
-        // Counted two places behind their own, the starts of nodes are where they belong once the
-        // pairs are in theirs.
         let next = &mut self.incoming;
-        next.clear();
-        next.resize(nodes + 2, 0);
-        for &other in &self.others {
-            next[other as usize + 2] += 1;
-        }
         for node in 2..next.len() {
             next[node] += next[node - 1];
         }
@@ -185,31 +202,31 @@ impl Group {
     }
 }
 
-/// The near pairs of one centre after the other.
-fn by_centre(near: &[Near]) -> impl Iterator<Item = (Node, &[Near])> {
-    let same = near.chunk_by(|a, b| a.key >> 32 == b.key >> 32);
-    same.map(|pairs| ((pairs[0].key >> 32) as Node, pairs))
-}
-
 impl Draws<'_> {
     /// Draws for some batches of an epoch, each with its start nodes; `first` is the number of the
     /// first one.
-    pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]]) -> Group {
-        let near = |starts: &&[Node]| match &self.positives {
-            Some(positives) => self.windows(epoch, starts, &**positives),
-            None => self.edges(starts),
-        };
-        let near: Vec<Vec<Near>> = batches.par_iter().map(near).collect();
+    pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]], group: &mut Group) {
+        group.batches.resize_with(batches.len(), Drawn::default);
+        group.batches.par_iter_mut().zip(batches).for_each(|(drawn, starts)| {
+            match &self.positives {
+                Some(positives) => self.windows(epoch, starts, &**positives, &mut drawn.near),
+                None => self.edges(starts, &mut drawn.near),
+            }
+            self.centres(drawn);
+        });
         let mut ends = vec![0; self.graph.nodes() + 1];
-        for (centre, pairs) in near.iter().flat_map(|near| by_centre(near)) {
-            ends[centre as usize + 1] += self.draws(centre, pairs);
+        for centre in group.batches.iter().flat_map(|drawn| &drawn.centres) {
+            ends[centre.node as usize + 1] += centre.far;
         }
         for node in 1..ends.len() {
             ends[node] += ends[node - 1];
         }
-        let mut far = vec![0; ends[self.graph.nodes()]];
+        let all = ends[self.graph.nodes()];
+        if group.far.len() < all {
+            group.far = zeroed(all + all / 8);
+        }
         let mut lists = Vec::new();
-        let mut rest = &mut far[..];
+        let mut rest = &mut group.far[..];
         for (centre, ends) in ends.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
             let (list, behind) = rest.split_at_mut(ends[1] - ends[0]);
             rest = behind;
@@ -221,46 +238,55 @@ impl Draws<'_> {
             self.negatives.fill(centre, &mut rng, list);
         });
         let mut next = ends;
-        let mut places = |near: &[Near]| {
-            let place = |(centre, pairs): (Node, &[Near])| {
-                let next = &mut next[centre as usize];
-                std::mem::replace(next, *next + self.draws(centre, pairs))
-            };
-            by_centre(near).map(place).collect()
-        };
-        let batches = near.into_iter().map(|near| (places(&near), near));
-        Group { batches: batches.map(|(places, near)| (near, places)).collect(), far }
+        for centre in group.batches.iter_mut().flat_map(|drawn| &mut drawn.centres) {
+            centre.place = next[centre.node as usize];
+            next[centre.node as usize] += centre.far;
+        }
     }
 
     /// Puts the pairs of a batch together.
     pub(super) fn batch(&self, group: &Group, at: usize, batch: &mut Batch) {
+        /// Lists of negatives lie far from one another, and are fetched so many centres before
+        /// they are used.
+        const AHEAD: usize = 4;
         batch.clear(self.graph.nodes());
-        let (near, places) = &group.batches[at];
-        let total: f64 = near.iter().map(|pair| pair.weight).sum();
-        let windows: usize = by_centre(near).map(|(_, pairs)| self.windows_in(pairs)).sum();
+        let Drawn { near, centres } = &group.batches[at];
+        let total: f64 = near.iter().map(|pair| f64::from(pair.weight)).sum();
+        let windows: usize = centres.iter().map(|centre| centre.windows).sum();
         let all = self.config.negative_weight / (windows * self.config.k()) as f64;
-        for ((centre, pairs), &place) in by_centre(near).zip(places) {
-            let own = self.windows_in(pairs);
-            let far = &group.far[place..place + self.draws(centre, pairs)];
-            let weight = all * if self.shared() { own as f64 } else { 1.0 };
-            let near = pairs.iter().map(|pair| (pair.key as Node, (pair.weight / total) as f32));
-            batch.add(centre, near);
+        let mut rest = &near[..];
+        for (at, centre) in centres.iter().enumerate() {
+            if let Some(later) = centres.get(at + AHEAD) {
+                let line = 64 / size_of::<Node>();
+                (0..later.far).step_by(line).for_each(|at| prefetch(&group.far, later.place + at));
+            }
+            let (pairs, behind) = rest.split_at(centre.near);
+            rest = behind;
+            let far = &group.far[centre.place..][..centre.far];
+            let weight = all * if self.shared() { centre.windows as f64 } else { 1.0 };
+            batch.begin(centre.node);
+            for pair in pairs {
+                batch.add(pair.key as Node, (f64::from(pair.weight) / total) as f32);
+                batch.pairs += u64::from(pair.times);
+            }
             batch.add_far(far, weight as f32);
-            batch.pairs += pairs.iter().map(|pair| pair.times as u64).sum::<u64>();
-            batch.pairs += if far.is_empty() { 0 } else { (own * self.config.k()) as u64 };
+            batch.pairs +=
+                if far.is_empty() { 0 } else { (centre.windows * self.config.k()) as u64 };
         }
-        batch.sort(self.graph.nodes());
+        batch.sort();
     }
 
-    /// How many negatives a centre with these near pairs has in a batch.
-    fn draws(&self, centre: Node, pairs: &[Near]) -> usize {
-        let lists = if self.shared() { 1 } else { self.windows_in(pairs) };
-        usize::from(self.negatives.has_negatives(centre)) * lists * self.config.k()
-    }
-
-    /// The windows that these pairs of a centre come from.
-    fn windows_in(&self, pairs: &[Near]) -> usize {
-        pairs.iter().map(|pair| pair.times).sum::<usize>() / (self.config.window() - 1)
+    /// Finds the centres of the near pairs of a batch, and how many negatives each has.
+    fn centres(&self, drawn: &mut Drawn) {
+        let (apart, k) = (self.config.window() - 1, self.config.k());
+        drawn.centres.clear();
+        for pairs in drawn.near.chunk_by(|a, b| a.key >> 32 == b.key >> 32) {
+            let node = (pairs[0].key >> 32) as Node;
+            let windows = pairs.iter().map(|pair| pair.times as usize).sum::<usize>() / apart;
+            let lists = if self.shared() { 1 } else { windows };
+            let far = usize::from(self.negatives.has_negatives(node)) * lists * k;
+            drawn.centres.push(Centre { node, near: pairs.len(), windows, place: 0, far });
+        }
     }
 
     /// Whether the windows of a centre share their negatives. In the paper's code they do, but for
@@ -272,7 +298,13 @@ impl Draws<'_> {
 
     /// The pairs of windows in rising order, each weighing one. A walk may come back to its
     /// centre; that counts as any other pair.
-    fn windows(&self, epoch: usize, starts: &[Node], positives: &dyn PositiveSource) -> Vec<Near> {
+    fn windows(
+        &self,
+        epoch: usize,
+        starts: &[Node],
+        positives: &dyn PositiveSource,
+        near: &mut Vec<Near>,
+    ) {
         let (walks, length) = (self.config.walks(&self.graph), self.config.length());
         let (window, windows) = (self.config.window(), self.config.windows());
         let (mut from, mut rngs) = (Vec::new(), Vec::new());
@@ -295,23 +327,26 @@ impl Draws<'_> {
         }
         pairs.sort_unstable();
         let same = pairs.chunk_by(|a, b| a == b);
-        same.map(|same| Near { key: same[0], times: same.len(), weight: same.len() as f64 })
-            .collect()
+        near.clear();
+        near.extend(same.map(|same| Near {
+            key: same[0],
+            times: same.len() as u32,
+            weight: same.len() as f32,
+        }));
     }
 
     /// All edges at the start nodes in rising order, by their weights.
-    fn edges(&self, starts: &[Node]) -> Vec<Near> {
-        let mut pairs = Vec::new();
+    fn edges(&self, starts: &[Node], near: &mut Vec<Near>) {
+        near.clear();
         for &start in starts {
             let weights = self.graph.weights(start);
             for (at, &other) in self.graph.neighbours(start).iter().enumerate() {
-                let weight = weights.map_or(1.0, |weights| f64::from(weights[at]));
+                let weight = weights.map_or(1.0, |weights| weights[at]);
                 let key = u64::from(start) << 32 | u64::from(other);
-                pairs.push(Near { key, times: 1, weight });
+                near.push(Near { key, times: 1, weight });
             }
         }
-        pairs.sort_unstable_by_key(|pair| pair.key);
-        pairs
+        near.sort_unstable_by_key(|pair| pair.key);
     }
 }
 
@@ -333,7 +368,9 @@ mod tests {
         let positives = (!config.model.by_edges()).then_some(walk);
         let draws = Draws { graph, positives, negatives: &*negatives, config };
         let mut batch = Batch::default();
-        draws.batch(&draws.group(0, 0, &[&[3, 16]]), 0, &mut batch);
+        let mut group = Group::default();
+        draws.group(0, 0, &[&[3, 16]], &mut group);
+        draws.batch(&group, 0, &mut batch);
         let all: Vec<_> = (0..batch.centres.len())
             .flat_map(|at| {
                 let (others, weights) = batch.of(at);

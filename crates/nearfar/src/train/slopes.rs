@@ -28,6 +28,8 @@ use crate::memory::zeroed;
 /// Centres and nodes that a thread takes at a time.
 const CENTRES: usize = 32;
 const NODES: usize = 256;
+/// Pairs of a centre whose rows stay in the nearest cache from their products to their sum.
+const BLOCK: usize = 4 * PIECE;
 /// Rows are fetched so many pairs before they are used.
 const AHEAD: usize = 12;
 /// Where rows have the usual length, the compiler gets to know it.
@@ -158,7 +160,7 @@ impl Centres<'_> {
     unsafe fn with<V: Vector>(self, dim: usize) -> f64 {
         let Self { batch, vectors, first, rows, own, mut slopes, .. } = self;
         let row = |node: u32| &vectors[node as usize * dim..][..dim];
-        let mut loss = 0.0;
+        let mut losses = [0.0; PIECE];
         let each = rows.chunks_exact_mut(dim).zip(own.chunks_exact_mut(dim));
         for (at, (z, own)) in (first..).zip(each) {
             z.copy_from_slice(row(batch.centres[at]));
@@ -166,25 +168,33 @@ impl Centres<'_> {
             let (of_centre, behind) = std::mem::take(&mut slopes).split_at_mut(others.len());
             slopes = behind;
             let later = batch.others_from(at);
-            let pieces = of_centre.chunks_mut(PIECE).zip(others.chunks(PIECE)).enumerate();
-            for (piece, (products, others)) in pieces {
-                let rows = others.iter().enumerate().map(|(at, &other)| {
-                    if let Some(&other) = later.get(piece * PIECE + at + AHEAD) {
-                        // SAFETY: promised by the caller.
-                        unsafe { prefetch::<V>(row(other)) }
-                    }
-                    row(other)
-                });
-                // SAFETY: promised by the caller.
-                unsafe { multiply::<V>(z, rows, products) }
-            }
-            loss += f64::from(slopes_of(of_centre, weights));
             own.fill(0.0);
-            let terms = of_centre.iter().zip(others).map(|(&slope, &other)| (slope, row(other)));
-            // SAFETY: promised by the caller.
-            unsafe { add_all::<V>(own, terms) }
+            // All of it for some pairs at a time, while their rows are at hand.
+            let blocks = of_centre.chunks_mut(BLOCK).zip(others.chunks(BLOCK));
+            let blocks = blocks.zip(weights.chunks(BLOCK)).enumerate();
+            for (block, ((slopes, others), weights)) in blocks {
+                let mut found = [[0.0; PIECE]; BLOCK / PIECE];
+                for (piece, (others, products)) in others.chunks(PIECE).zip(&mut found).enumerate()
+                {
+                    let rows = others.iter().enumerate().map(|(at, &other)| {
+                        let next = block * BLOCK + piece * PIECE + at + AHEAD;
+                        if let Some(&other) = later.get(next) {
+                            // SAFETY: promised by the caller.
+                            unsafe { prefetch::<V>(row(other)) }
+                        }
+                        row(other)
+                    });
+                    // SAFETY: promised by the caller.
+                    unsafe { multiply::<V>(z, rows, products) }
+                }
+                slopes_of(&mut found, weights, &mut losses);
+                slopes.copy_from_slice(&found.as_flattened()[..slopes.len()]);
+                let terms = slopes.iter().zip(others).map(|(&slope, &other)| (slope, row(other)));
+                // SAFETY: promised by the caller.
+                unsafe { add_all::<V>(own, terms) }
+            }
         }
-        loss
+        losses.iter().map(|&loss| f64::from(loss)).sum()
     }
 }
 
@@ -251,25 +261,24 @@ impl Steps<'_> {
     }
 }
 
-/// Puts slopes in the place of products, and returns their loss. Losses are summed in lanes, so
-/// that all of it is done to many pairs at a time.
+/// Puts slopes in the place of products, and adds to the losses of each lane. There may be fewer
+/// weights than places: the last piece is computed whole.
 #[inline(always)]
-fn slopes_of(products: &mut [f32], weights: &[f32]) -> f32 {
-    let mut sums = [0.0; LANES];
-    let one = |s: &mut f32, weight: f32| {
-        let (wrong, cost) = wrong_and_loss(if weight > 0.0 { *s } else { -*s });
-        *s = -weight * wrong;
-        weight.abs() * cost
-    };
-    let (chunks, rest) = products.as_chunks_mut::<LANES>();
-    let (weights, weights_of_rest) = weights.as_chunks::<LANES>();
-    for (chunk, weights) in chunks.iter_mut().zip(weights) {
-        (0..LANES).for_each(|lane| sums[lane] += one(&mut chunk[lane], weights[lane]));
+fn slopes_of(
+    products: &mut [[f32; PIECE]; BLOCK / PIECE],
+    weights: &[f32],
+    losses: &mut [f32; PIECE],
+) {
+    let mut all = [[0.0; PIECE]; BLOCK / PIECE];
+    all.as_flattened_mut()[..weights.len()].copy_from_slice(weights);
+    let pieces = products.iter_mut().zip(all).take(weights.len().div_ceil(PIECE));
+    for (products, weights) in pieces {
+        for ((s, weight), sum) in products.iter_mut().zip(weights).zip(&mut *losses) {
+            let (wrong, cost) = wrong_and_loss(if weight > 0.0 { *s } else { -*s });
+            *s = -weight * wrong;
+            *sum += weight.abs() * cost;
+        }
     }
-    for (s, &weight) in rest.iter_mut().zip(weights_of_rest) {
-        sums[0] += one(s, weight);
-    }
-    sums.iter().sum()
 }
 
 /// The products of a row with up to [`PIECE`] others.
@@ -281,7 +290,7 @@ fn slopes_of(products: &mut [f32], weights: &[f32]) -> f32 {
 unsafe fn multiply<'a, V: Vector>(
     z: &[f32],
     others: impl Iterator<Item = &'a [f32]>,
-    out: &mut [f32],
+    out: &mut [f32; PIECE],
 ) {
     let whole = z.len() / LANES * LANES;
     // SAFETY, for all of it: the caller promises the instruction set; whole vectors lie within

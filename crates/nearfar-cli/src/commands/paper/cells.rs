@@ -134,16 +134,22 @@ impl Results {
     }
 
     /// Runs all cells that were not run before. Results do not depend on the number of threads, so
-    /// cells run side by side on one thread each, but for those whose time is wanted.
+    /// cells run side by side on one thread each, but for those whose time is wanted, and those of
+    /// large graphs: two of these would push each other out of the cache.
     pub(super) fn run(&self, cells: &[Cell], graphs: &Graphs, quiet: bool) -> anyhow::Result<()> {
+        const LARGE: usize = 10_000;
         let mut missing: Vec<&Cell> = Vec::new();
         for cell in cells {
             if self.get(cell, graphs)?.is_none() && !missing.iter().any(|other| other.same(cell)) {
                 missing.push(cell);
             }
         }
-        let (alone, together): (Vec<&Cell>, Vec<&Cell>) =
-            missing.iter().partition(|cell| cell.want == Want::Time);
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
+        for &cell in &missing {
+            let large = graphs.get(cell.graph, cell.outliers)?.graph.nodes() >= LARGE;
+            let list = if large || cell.want == Want::Time { &mut alone } else { &mut together };
+            list.push(cell);
+        }
         let (start, done, all) = (Instant::now(), AtomicUsize::new(0), missing.len());
         let one = |cell: &Cell| -> anyhow::Result<()> {
             let begin = Instant::now();
