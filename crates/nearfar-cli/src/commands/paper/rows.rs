@@ -10,6 +10,9 @@ pub(super) const BENCHMARKS: [&str; 4] = ["citeseer", "cora", "pubmed", "ppi"];
 pub(super) const SYNTHETIC: [&str; 3] =
     ["synthetic-sparse", "synthetic-moderate", "synthetic-dense"];
 
+/// More nodes than any graph of the paper has: all in one batch.
+const ALL: usize = 1_000_000;
+
 /// Whose settings.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
@@ -161,7 +164,7 @@ impl Row {
             },
             By::PaperEdges => TrainConfig {
                 protocol: Some(Protocol::Paper),
-                batch: Some(usize::MAX),
+                batch: Some(ALL),
                 epochs: Some(400),
                 ..base
             },
@@ -178,5 +181,28 @@ impl Row {
     /// Whether it is trained on all pairs, which only small graphs are.
     pub(super) fn takes_all_pairs(&self) -> bool {
         self.by == By::Exact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_row_is_a_file_that_can_be_run() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+        let rows: Vec<Row> = TABLE_2.into_iter().chain(ABLATION).collect();
+        let mut files: Vec<_> =
+            std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
+        for row in &rows {
+            let file = folder.join(row.name.to_lowercase().replace(' ', "-") + ".toml");
+            let mut settings = Settings::default();
+            settings.merge(&file, |_| false).unwrap();
+            assert_eq!(settings, row.settings(0), "{}", row.name);
+            files.retain(|other| *other != file);
+        }
+        assert!(files.is_empty(), "no row: {files:?}");
     }
 }
