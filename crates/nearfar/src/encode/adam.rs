@@ -14,17 +14,17 @@
 
 use rayon::prelude::*;
 
-use crate::memory::zeroed;
+use crate::memory::Aligned;
 
 const BETA: (f32, f32) = (0.9, 0.999);
 const EPSILON: f32 = 1e-8;
 
 /// The running means of the gradients of a list of parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Adam {
     steps: i32,
-    mean: Vec<f32>,
-    square: Vec<f32>,
+    mean: Aligned,
+    square: Aligned,
 }
 
 impl Adam {
@@ -33,7 +33,7 @@ impl Adam {
 
     /// For so many parameters.
     pub fn new(parameters: usize) -> Self {
-        Self { steps: 0, mean: zeroed(parameters), square: zeroed(parameters) }
+        Self { steps: 0, mean: Aligned::zeroed(parameters), square: Aligned::zeroed(parameters) }
     }
 
     /// Takes one step.

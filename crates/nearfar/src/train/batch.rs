@@ -25,7 +25,7 @@ use super::{Done, Run, State, small_vectors};
 use crate::encode::{Adam, Encoder, Kind, Network};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
-use crate::memory::zeroed;
+use crate::memory::Aligned;
 use crate::rng::{Purpose, Rng};
 
 /// Batches that are drawn together.
@@ -45,7 +45,7 @@ pub(super) struct Batches<'a> {
 /// What learns, and what it needs to.
 enum Learner {
     /// A vector for each node: the parameters are the vectors.
-    Table { vectors: Vec<f32>, adam: Adam },
+    Table { vectors: Aligned, adam: Adam },
     /// A network, and room for the gradient at its vectors.
     Network { encoder: Box<dyn Encoder>, gradient: Vec<f32> },
 }
@@ -176,8 +176,8 @@ pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
 }
 
 /// The vectors that a table starts with: normal ones in the paper's protocol, small ones else.
-fn start(nodes: usize, config: &TrainConfig) -> Vec<f32> {
-    let mut vectors = zeroed(nodes * config.dim);
+fn start(nodes: usize, config: &TrainConfig) -> Aligned {
+    let mut vectors = Aligned::zeroed(nodes * config.dim);
     if config.protocol.is_none() {
         small_vectors(config, config.dim, &mut vectors);
         return vectors;

@@ -125,18 +125,25 @@ impl Batch {
     }
 
     /// Adds negatives to the last centre, all of one weight, and those that come again to the
-    /// weight of the first.
+    /// weight of the first. Both are done the same way, as a branch could not be foreseen.
     fn add_far(&mut self, far: &[Node], weight: f32) {
         let start = self.others.len();
+        self.others.resize(start + far.len(), 0);
+        self.weights.resize(start + far.len(), 0.0);
+        let (others, weights) = (&mut self.others[start..], &mut self.weights[start..]);
+        let mut length = 0;
         for &other in far {
-            let seen = self.seen[other as usize] as usize;
-            if seen > start {
-                self.weights[seen - 1] -= weight;
-            } else {
-                self.add(other, -weight);
-                self.seen[other as usize] = self.others.len() as u32;
-            }
+            let seen = &mut self.seen[other as usize];
+            let again = *seen as usize > start;
+            let place = if again { *seen as usize - start - 1 } else { length };
+            *seen = (start + place + 1) as u32;
+            others[place] = other;
+            weights[place] -= weight;
+            self.incoming[other as usize + 2] += u32::from(!again);
+            length += usize::from(!again);
         }
+        self.others.truncate(start + length);
+        self.weights.truncate(start + length);
     }
 
     /// Sorts the pairs by their other ends, once all are there.

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use super::draw::{Batch, Incoming};
 use super::kernel::{Kernel, LANES, PIECE, Vector, Work, wrong_and_loss};
 use crate::encode::{Adam, AdamStep};
-use crate::memory::zeroed;
+use crate::memory::Aligned;
 
 /// Centres and nodes that a thread takes at a time.
 const CENTRES: usize = 32;
@@ -32,6 +32,8 @@ const NODES: usize = 256;
 const BLOCK: usize = 4 * PIECE;
 /// Rows are fetched so many pairs before they are used.
 const AHEAD: usize = 12;
+/// Tables of more numbers than these do not fit the near caches, and fetching pays.
+const NEAR: usize = 1 << 19;
 /// Where rows have the usual length, the compiler gets to know it.
 const USUAL: usize = 128;
 
@@ -43,15 +45,15 @@ pub(super) struct Slopes {
     /// Of every pair, in the order of the batch.
     of_pairs: Vec<f32>,
     /// The rows of the centres as they were.
-    rows: Vec<f32>,
+    rows: Aligned,
     /// The centres' own side of the gradient.
-    own: Vec<f32>,
+    own: Aligned,
 }
 
 impl Slopes {
     /// For batches of a graph with so many nodes, and rows of `dim` numbers.
     pub(super) fn new(kernel: Kernel, nodes: usize, dim: usize) -> Self {
-        let [rows, own] = [0; 2].map(|_| zeroed(nodes * dim));
+        let [rows, own] = [0; 2].map(|_| Aligned::zeroed(nodes * dim));
         Self { kernel, dim, of_pairs: Vec::new(), rows, own }
     }
 
@@ -113,7 +115,8 @@ impl Slopes {
             None => out.fill(0.0),
         }
         let (towards, later) = batch.towards(node);
-        for &Incoming { centre, pair } in later.iter().skip(AHEAD).take(towards.len()) {
+        let fetched = if batch.centres.len() * dim > NEAR { towards.len() } else { 0 };
+        for &Incoming { centre, pair } in later.iter().skip(AHEAD).take(fetched) {
             // SAFETY: promised by the caller.
             unsafe {
                 prefetch::<V>(row(centre));
@@ -160,6 +163,7 @@ impl Centres<'_> {
     unsafe fn with<V: Vector>(self, dim: usize) -> f64 {
         let Self { batch, vectors, first, rows, own, mut slopes, .. } = self;
         let row = |node: u32| &vectors[node as usize * dim..][..dim];
+        let fetch = vectors.len() > NEAR;
         let mut losses = [0.0; PIECE];
         let each = rows.chunks_exact_mut(dim).zip(own.chunks_exact_mut(dim));
         for (at, (z, own)) in (first..).zip(each) {
@@ -178,7 +182,7 @@ impl Centres<'_> {
                 {
                     let rows = others.iter().enumerate().map(|(at, &other)| {
                         let next = block * BLOCK + piece * PIECE + at + AHEAD;
-                        if let Some(&other) = later.get(next) {
+                        if fetch && let Some(&other) = later.get(next) {
                             // SAFETY: promised by the caller.
                             unsafe { prefetch::<V>(row(other)) }
                         }
@@ -250,7 +254,7 @@ impl Steps<'_> {
     #[inline(always)]
     unsafe fn with<V: Vector>(self, dim: usize) {
         let (x, m, v) = self.rows;
-        let mut gradient = vec![0.0; dim];
+        let mut gradient = Aligned::zeroed(dim);
         let rows =
             x.chunks_exact_mut(dim).zip(m.chunks_exact_mut(dim).zip(v.chunks_exact_mut(dim)));
         for (node, (x, (m, v))) in (self.first..).zip(rows) {
