@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn tasks_suffice_for_many_threads() {
-        for count in 1..1000 {
+        for count in 1..1000_usize {
             let groups = count.div_ceil(together(count));
             assert!(groups >= count.min(20), "{count} blocks in {groups} groups");
         }

@@ -363,7 +363,7 @@ mod tests {
         // Where nothing moves, the loss is that of all pairs.
         let still = Step { near: 0.0, far: 0.0, shrink: 1.0 };
         let row = |node: usize| &start.centres.values()[node * DIM..][..DIM];
-        let mut expected = 0.0;
+        let mut expected = 0.0_f64;
         for (p, buckets) in pairs.buckets.iter().enumerate() {
             for q in 0..pairs.buckets.len() {
                 for pair in buckets.list(q).flatten() {
