@@ -3,7 +3,8 @@
 //! The rows are cut into blocks, as many as the *graph* asks for, never the machine. A task is a
 //! pair of blocks {p, q} and trains all pairs between them; a round is a set of tasks that share
 //! no block, so they can run side by side on any number of threads, in any order, and the result
-//! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once.
+//! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once. In large
+//! tables it is groups of blocks that meet ([`together`]).
 
 use super::kernel::Pair;
 use crate::graph::Node;
