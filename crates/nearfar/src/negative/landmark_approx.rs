@@ -37,20 +37,20 @@ use rayon::prelude::*;
 
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
+use super::places::Places;
 use super::rows::reject;
 use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
-use crate::memory;
 use crate::rng::{Alias, Rng};
 
 /// P(k|i) ∝ (N2P(i) + P2P(p_i, p_k) + N2P(k))^γ.
 pub(super) struct LandmarkApprox<T> {
     clusters: Clusters<T>,
-    /// The nearest landmark of every node and the hops to it, in one word on huge pages: the
-    /// look-ups of a proposal are at one random place, not at two.
-    places: Vec<u64>,
+    /// The nearest landmark of every node and the hops to it: the look-ups of a proposal are at
+    /// one random place, not at two.
+    places: Places,
     gamma: f64,
     /// d^γ for every d̂ within a component, on a common scale with everything else here.
     powers: Vec<f64>,
@@ -94,12 +94,7 @@ impl<T: Cell> LandmarkApprox<T> {
             (0..=2 * deepest).map(|depths| power(far.saturating_add(depths))).collect();
         let least = u32::from(law.gamma < 0.0);
         let depths = Depths::new(&landmarks.depth, |h| power(h.max(least)));
-        let mut places = memory::zeroed(landmarks.nearest.len());
-        for (place, (&near, &h)) in
-            places.iter_mut().zip(landmarks.nearest.iter().zip(&landmarks.depth))
-        {
-            *place = u64::from(near) << 32 | u64::from(h);
-        }
+        let places = Places::new(&landmarks.nearest, &landmarks.depth);
         let clusters = Clusters::new(landmarks, power, far_weight, Counting::Nodes);
         let reach = reach(&clusters, far);
         Ok(Self { clusters, places, gamma: law.gamma, powers, far_powers, depths, reach })
@@ -109,7 +104,7 @@ impl<T: Cell> LandmarkApprox<T> {
     #[inline]
     fn fill_alike(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) -> bool {
         let n = self.places.len();
-        let (own, a) = self.place(centre);
+        let (own, a) = self.places.of(centre);
         let mates = self.clusters.members(own);
         let reach = &self.reach[own as usize];
         let Alike { bound, times, kept } =
@@ -122,10 +117,12 @@ impl<T: Cell> LandmarkApprox<T> {
         }
         let propose = |rng: &mut Rng| {
             let (at, unit) = rng.index_and_unit(all as usize);
-            (if at < n { at as Node } else { mates[(at - n) % mates.len()] }, unit)
+            let node = if at < n { at as Node } else { mates[(at - n) % mates.len()] };
+            self.places.prefetch(node);
+            (node, unit)
         };
         reject(rng, out, bound, kept, propose, |k| {
-            let (near, h) = self.place(k);
+            let (near, h) = self.places.of(k);
             let weight = self.power(a + h, self.clusters.hops(own as usize, near));
             match near {
                 _ if k == centre => 0.0,
@@ -134,13 +131,6 @@ impl<T: Cell> LandmarkApprox<T> {
             }
         });
         true
-    }
-
-    /// The nearest landmark of a node, and the hops to it.
-    #[inline]
-    fn place(&self, node: Node) -> (u32, u32) {
-        let place = self.places[node as usize];
-        ((place >> 32) as u32, place as u32)
     }
 
     /// γ ≥ 0: the largest weight is that of the largest distance.

@@ -9,6 +9,7 @@ mod landmark_approx;
 mod law;
 mod levels;
 mod outside;
+mod places;
 mod plan;
 mod rows;
 mod table;

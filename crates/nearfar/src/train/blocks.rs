@@ -3,7 +3,8 @@
 //! The rows are cut into blocks, as many as the *graph* asks for, never the machine. A task is a
 //! pair of blocks {p, q} and trains all pairs between them; a round is a set of tasks that share
 //! no block, so they can run side by side on any number of threads, in any order, and the result
-//! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once.
+//! is the same to the bit. Rounds are those of a tournament: everyone meets everyone once. In large
+//! tables it is groups of blocks that meet ([`together`]).
 
 use super::kernel::Pair;
 use crate::graph::Node;
@@ -113,8 +114,23 @@ impl Cut {
     }
 }
 
-/// The rounds for `count` blocks: in each, pairs of blocks that share none; (p, p) stands for a
-/// block with itself. Every pair is in one round.
+/// How many neighbouring blocks a task has on each of its sides, if there are `count` in all. With
+/// several, each block of one side is in cache while those of the other side come and go. They are
+/// few, and only where a table has many blocks: tasks must suffice for many threads.
+pub fn together(count: usize) -> usize {
+    (count / 20).clamp(1, 4)
+}
+
+/// The order in which a task trains the blocks of its two sides, `left` and `right` of them, as
+/// places there: back and forth, so that one of two blocks has always been used just before.
+pub fn back_and_forth(left: usize, right: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..right).flat_map(move |q| {
+        (0..left).map(move |turn| (if q % 2 == 0 { turn } else { left - 1 - turn }, q))
+    })
+}
+
+/// The rounds for `count` blocks, or groups of them: in each, pairs that share none; (p, p) stands
+/// for a block with itself. Every pair is in one round.
 pub fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
     let mut rounds = vec![(0..count).map(|p| (p, p)).collect::<Vec<_>>()];
     // The circle method: one sits still, the others move on by one seat a round. With an odd
@@ -150,6 +166,24 @@ mod tests {
                 }
             }
             assert_eq!(met.len(), count * (count + 1) / 2);
+        }
+    }
+
+    #[test]
+    fn back_and_forth_goes_through_all_and_never_changes_both() {
+        for (left, right) in [(1, 1), (4, 4), (4, 1), (1, 3), (3, 2)] {
+            let all: Vec<_> = back_and_forth(left, right).collect();
+            assert_eq!(all.iter().collect::<HashSet<_>>().len(), left * right);
+            assert!(all.iter().all(|&(p, q)| p < left && q < right));
+            assert!(all.is_sorted_by(|a, b| a.0 == b.0 || a.1 == b.1), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn tasks_suffice_for_many_threads() {
+        for count in 1..1000_usize {
+            let groups = count.div_ceil(together(count));
+            assert!(groups >= count.min(20), "{count} blocks in {groups} groups");
         }
     }
 

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::blocks::{Blocks, rounds};
+use super::blocks::{Blocks, back_and_forth, rounds, together};
 use super::checkpoint::{Checkpoint, State};
 use super::config::TrainConfig;
 use super::kernel::{Kernel, LANES, Rows, Step};
@@ -162,8 +162,10 @@ pub fn train(
     step: impl Fn(f64) -> Step + Sync,
     mut go_on: impl FnMut(f64) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<(), f64>> {
+    let count = tables.centres.count();
+    let together = together(count);
+    let rounds = rounds(count.div_ceil(together));
     let dim = tables.centres.dim;
-    let rounds = rounds(tables.centres.count());
     let mut shares: Vec<Share> =
         tables.centres.blocks().map(|centres| Share { centres, others: None }).collect();
     if let Some(others) = &mut tables.others {
@@ -172,6 +174,7 @@ pub fn train(
             .zip(others.blocks())
             .for_each(|(share, block)| share.others = Some(block));
     }
+    let mut groups: Vec<&mut [Share]> = shares.chunks_mut(together).collect();
     let mut loss = 0.0;
     for (at, round) in rounds.iter().enumerate() {
         let part = at as f64 / rounds.len() as f64;
@@ -183,29 +186,80 @@ pub fn train(
         let mut tasks: Vec<_> = round
             .iter()
             .map(|&(p, q)| {
-                let left = std::mem::take(&mut shares[p]);
-                (p, q, left, std::mem::take(&mut shares[q]))
+                let left = std::mem::take(&mut groups[p]);
+                (p, q, left, std::mem::take(&mut groups[q]))
             })
             .collect();
-        let train = |(p, q, left, right): &mut (usize, usize, Share, Share)| {
-            let mut loss = 0.0;
-            for pairs in pairs.buckets[*p].list(*q) {
-                let rows = if p == q { left.alone(dim) } else { left.with(right, dim) };
-                loss += kernel.train(rows, pairs, step);
+        let train = |(p, q, left, right): &mut (usize, usize, &mut [Share], &mut [Share])| {
+            let visit = Visit { kernel, dim, pairs, step };
+            if p == q {
+                visit.within_group(*p * together, left)
+            } else {
+                visit.between_groups((*p * together, *q * together), left, right)
             }
-            for pairs in pairs.buckets[*q].list(*p).filter(|_| p != q) {
-                loss += kernel.train(right.with(left, dim), pairs, step);
-            }
-            loss
         };
         let losses: Vec<f64> = tasks.par_iter_mut().map(train).collect();
         loss += losses.iter().sum::<f64>();
         for (p, q, left, right) in tasks {
-            shares[q] = right;
-            shares[p] = left;
+            groups[q] = right;
+            groups[p] = left;
         }
     }
     Ok(ControlFlow::Continue(loss))
+}
+
+/// What trains the pairs of blocks, which are known by their numbers.
+#[derive(Clone, Copy)]
+struct Visit<'a> {
+    kernel: Kernel,
+    dim: usize,
+    pairs: &'a Pairs,
+    step: Step,
+}
+
+impl Visit<'_> {
+    /// All pairs of a group of blocks, which begins with this one. Returns the sum of losses, as
+    /// all of these do.
+    fn within_group(self, first: usize, group: &mut [Share]) -> f64 {
+        let mut loss = 0.0;
+        for at in 0..group.len() {
+            let (before, rest) = group.split_at_mut(at);
+            loss += self.within(first + at, &mut rest[0]);
+            for (other, share) in before.iter_mut().enumerate() {
+                loss += self.between((first + other, first + at), share, &mut rest[0]);
+            }
+        }
+        loss
+    }
+
+    /// All pairs between two groups, which begin with these blocks.
+    fn between_groups(
+        self,
+        (p, q): (usize, usize),
+        left: &mut [Share],
+        right: &mut [Share],
+    ) -> f64 {
+        back_and_forth(left.len(), right.len())
+            .map(|(l, r)| self.between((p + l, q + r), &mut left[l], &mut right[r]))
+            .sum()
+    }
+
+    /// The pairs within a block.
+    fn within(self, p: usize, share: &mut Share) -> f64 {
+        let lists = self.pairs.buckets[p].list(p);
+        lists.map(|pairs| self.kernel.train(share.alone(self.dim), pairs, self.step)).sum()
+    }
+
+    /// The pairs with their centres in one block and their other ends in the other, then those the
+    /// other way round.
+    fn between(self, (p, q): (usize, usize), left: &mut Share, right: &mut Share) -> f64 {
+        let Self { kernel, dim, pairs, step } = self;
+        let there = pairs.buckets[p].list(q);
+        let there: f64 = there.map(|pairs| kernel.train(left.with(right, dim), pairs, step)).sum();
+        let back = pairs.buckets[q].list(p);
+        let back: f64 = back.map(|pairs| kernel.train(right.with(left, dim), pairs, step)).sum();
+        there + back
+    }
 }
 
 impl Share<'_> {
@@ -226,7 +280,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::graph::{ReadOptions, read};
+    use crate::graph::{EdgeList, Names, ReadOptions, read};
     use crate::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
     use crate::positive::Walk;
 
@@ -272,5 +326,58 @@ mod tests {
         assert_eq!(done.pairs, count);
         assert!(count > 34 * 6 * 10, "every window has its negatives");
         assert_eq!(in_parts.tables.centres.values(), one_by_one.tables.centres.values());
+    }
+
+    #[test]
+    fn groups_of_blocks_train_every_pair_once_on_any_threads() {
+        const DIM: usize = 16;
+        let nodes = 203;
+        let pairs = (0..nodes as u32).map(|node| (node, (node + 1) % nodes as u32)).collect();
+        let names = Names::Range { start: 0, len: nodes };
+        let graph = EdgeList { pairs, weights: None, names }.build().unwrap().0;
+        let graph = Arc::new(graph);
+        let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
+        let (negatives, positives) = (plan.build(&graph).unwrap(), Walk::new(&graph));
+        let config = TrainConfig { dim: DIM, ..Default::default() };
+        let rows = 3;
+        assert_eq!(together(nodes.div_ceil(rows)), 3, "the last group has fewer");
+        let sources = Sources { positives: &positives, negatives: &*negatives, nodes, rows };
+        let sampling =
+            Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead: 1, seed: 0 };
+        let go_on = |_| Ok(ControlFlow::Continue(()));
+        let mut pairs = Pairs::new(nodes, rows);
+        assert!(pairs.sample(sources, sampling, 0, go_on).unwrap().is_continue());
+        let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), others: None };
+        small_vectors(&config, DIM, start.centres.values_mut());
+        let trained = |threads: usize, step: Step| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut tables = start.clone();
+            let train = || train(Kernel::detect(), &mut tables, &pairs, |_| step, go_on);
+            let ControlFlow::Continue(loss) = pool.install(train).unwrap() else {
+                panic!("nobody stops it")
+            };
+            (tables.centres.values().to_vec(), loss)
+        };
+
+        // Where nothing moves, the loss is that of all pairs.
+        let still = Step { near: 0.0, far: 0.0, shrink: 1.0 };
+        let row = |node: usize| &start.centres.values()[node * DIM..][..DIM];
+        let mut expected = 0.0_f64;
+        for (p, buckets) in pairs.buckets.iter().enumerate() {
+            for q in 0..pairs.buckets.len() {
+                for pair in buckets.list(q).flatten() {
+                    let (i, j) = (p * rows + pair.centre(), q * rows + pair.other());
+                    let dot: f32 = row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum();
+                    let x = f64::from(if pair.near() { dot } else { -dot });
+                    expected += (-x).exp().ln_1p();
+                }
+            }
+        }
+        let (_, loss) = trained(2, still);
+        assert!((loss / expected - 1.0).abs() < 1e-6, "{loss} for {expected}");
+
+        let step = config.step(0.1, 0.0);
+        assert_eq!(trained(1, step), trained(3, step));
     }
 }
