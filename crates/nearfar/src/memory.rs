@@ -38,6 +38,22 @@ impl Aligned {
         numbers.truncate(start + len);
         Self { numbers, start }
     }
+
+    /// The first `len` numbers, from the start of an ordinary list.
+    pub(crate) fn into_vec(mut self, len: usize) -> Vec<f32> {
+        self.numbers.copy_within(self.start..self.start + len, 0);
+        self.numbers.truncate(len);
+        self.numbers.shrink_to_fit();
+        self.numbers
+    }
+}
+
+impl Clone for Aligned {
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeroed(self.len());
+        copy.copy_from_slice(self);
+        copy
+    }
 }
 
 impl Deref for Aligned {

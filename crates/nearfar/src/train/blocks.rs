@@ -8,7 +8,7 @@
 
 use super::kernel::Pair;
 use crate::graph::Node;
-use crate::memory;
+use crate::memory::Aligned;
 
 /// A table of vectors, cut into blocks.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,11 +17,8 @@ pub struct Blocks {
     pub rows: usize,
     /// The length of a row.
     pub dim: usize,
-    /// The numbers, row by row, from `start` on.
-    values: Vec<f32>,
-    /// Where the first row begins: at a line of the cache, so that no vector of the processor
-    /// lies across two.
-    start: usize,
+    /// The numbers, row by row.
+    values: Aligned,
 }
 
 impl Blocks {
@@ -39,39 +36,27 @@ impl Blocks {
 
     /// A table of n rows of zeros.
     pub fn new(n: usize, rows: usize, dim: usize) -> Self {
-        /// Bytes in a line of the cache.
-        const LINE: usize = 64;
-        let mut values: Vec<f32> = memory::zeroed(n * dim + LINE / size_of::<f32>());
-        let start = values.as_ptr().align_offset(LINE).min(LINE / size_of::<f32>());
-        values.truncate(start + n * dim);
-        Self { rows, dim, values, start }
+        Self { rows, dim, values: Aligned::zeroed(n * dim) }
     }
 
     /// All numbers.
     pub fn values(&self) -> &[f32] {
-        &self.values[self.start..]
+        &self.values
     }
 
     /// All numbers, to be changed.
     pub fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values[self.start..]
+        &mut self.values
     }
 
     /// The first `dim` numbers of every row, without what is between them.
     pub fn into_rows(self, dim: usize) -> Vec<f32> {
-        let Self { dim: padded, mut values, start, .. } = self;
-        let n = (values.len() - start) / padded;
-        if dim == padded {
-            values.copy_within(start.., 0);
-        } else {
-            for row in 0..n {
-                let from = start + row * padded;
-                values.copy_within(from..from + dim, row * dim);
-            }
+        let Self { dim: padded, mut values, .. } = self;
+        let n = values.len() / padded;
+        if dim < padded {
+            (0..n).for_each(|row| values.copy_within(row * padded..row * padded + dim, row * dim));
         }
-        values.truncate(n * dim);
-        values.shrink_to_fit();
-        values
+        values.into_vec(n * dim)
     }
 
     /// How many blocks there are.
