@@ -1,7 +1,7 @@
 //! What is kept of a run while it goes: a log of its events, and its state.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, LineWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,8 @@ use crate::graph::Graph;
 pub struct Records {
     start: Instant,
     epochs: usize,
-    log: Option<(PathBuf, BufWriter<File>)>,
+    /// Written line by line: people follow it, and a run that is killed keeps it.
+    log: Option<(PathBuf, LineWriter<File>)>,
     saving: Option<Saving>,
     settings: Map<String, Value>,
 }
@@ -68,7 +69,7 @@ impl Records {
     pub fn new(log: Option<&Path>, saving: Option<Saving>) -> Result<Self> {
         let open = |path: &Path| {
             let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-            Ok((path.to_owned(), BufWriter::new(file)))
+            Ok((path.to_owned(), LineWriter::new(file)))
         };
         let log = log.map(open).transpose()?;
         Ok(Self { start: Instant::now(), epochs: 0, log, saving, settings: Map::new() })
@@ -128,4 +129,20 @@ impl Records {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {
     Error::Write { path: path.to_owned(), reason: format!("{error}; choose another place") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_can_be_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.jsonl");
+        let mut records = Records::new(Some(&path), None).unwrap();
+        let kernel = "scalar".to_owned();
+        records.event(&Event::Started { nodes: 1, epochs: 1, walks: 1, kernel }).unwrap();
+        let line = std::fs::read_to_string(&path).unwrap();
+        assert!(line.starts_with('{') && line.ends_with("}\n"), "{line}");
+    }
 }

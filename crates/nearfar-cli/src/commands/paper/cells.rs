@@ -41,8 +41,6 @@ pub(super) struct Cell {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Want {
     Scores,
-    /// The time of an epoch: such cells run alone.
-    Time,
     /// ξ by distance.
     Similarity,
     /// A map of them.
@@ -58,6 +56,9 @@ pub(super) struct Outcome {
     pub(super) seconds: f64,
     /// Memory of the negatives.
     pub(super) bytes: u64,
+    /// Seconds of the whole machine that the run took, scoring and all.
+    #[serde(default)]
+    pub(super) machine: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) xi: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -124,6 +125,12 @@ impl Results {
         Ok(self.by_key.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned())
     }
 
+    /// Seconds that all runs took together.
+    pub(super) fn machine(&self) -> f64 {
+        let by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        by_key.values().map(|outcome| outcome.machine).sum()
+    }
+
     fn put(&self, key: Value, outcome: Outcome) -> anyhow::Result<()> {
         let line = Line { cell: key, outcome };
         let text = serde_json::to_string(&line)? + "\n";
@@ -134,8 +141,8 @@ impl Results {
     }
 
     /// Runs all cells that were not run before. Results do not depend on the number of threads, so
-    /// cells run side by side on one thread each, but for those whose time is wanted, and those of
-    /// large graphs: two of these would push each other out of the cache.
+    /// cells run side by side on one thread each, but for those of large graphs: two of these would
+    /// push each other out of the cache, and theirs is the time of table 3.
     pub(super) fn run(&self, cells: &[Cell], graphs: &Graphs, quiet: bool) -> anyhow::Result<()> {
         const LARGE: usize = 10_000;
         let mut missing: Vec<&Cell> = Vec::new();
@@ -147,20 +154,21 @@ impl Results {
         let (mut alone, mut together) = (Vec::new(), Vec::new());
         for &cell in &missing {
             let large = graphs.get(cell.graph, cell.outliers)?.graph.nodes() >= LARGE;
-            let list = if large || cell.want == Want::Time { &mut alone } else { &mut together };
-            list.push(cell);
+            if large { &mut alone } else { &mut together }.push(cell);
         }
         let (start, done, all) = (Instant::now(), AtomicUsize::new(0), missing.len());
-        let one = |cell: &Cell| -> anyhow::Result<()> {
+        let threads = rayon::current_num_threads();
+        let one = |cell: &Cell, beside: usize| -> anyhow::Result<()> {
             let begin = Instant::now();
-            let outcome = cell.run(graphs).with_context(|| cell.to_string())?;
+            let mut outcome = cell.run(graphs).with_context(|| cell.to_string())?;
+            let seconds = begin.elapsed().as_secs_f64();
+            outcome.machine = seconds / beside as f64;
             let f1 = outcome.chosen_on_test();
             self.put(cell.key(graphs)?, outcome)?;
             let done = done.fetch_add(1, Relaxed) + 1;
             if !quiet {
                 let left = start.elapsed().as_secs_f64() * (all - done) as f64 / done as f64;
                 let left = HumanDuration(Duration::from_secs_f64(left));
-                let seconds = begin.elapsed().as_secs_f64();
                 print::message(&format!(
                     "[{done}/{all}] {cell}: F1 {f1:.3}, {seconds:.1} s; about {left} left"
                 ));
@@ -171,20 +179,19 @@ impl Results {
         let worker = || -> anyhow::Result<()> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
             while let Some(cell) = together.get(next.fetch_add(1, Relaxed)) {
-                pool.install(|| one(cell))?;
+                pool.install(|| one(cell, threads))?;
             }
             Ok(())
         };
         std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..rayon::current_num_threads()).map(|_| scope.spawn(worker)).collect();
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
             let mut ended = workers.into_iter().map(|worker| match worker.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
             });
             ended.try_for_each(|result| result)
         })?;
-        alone.into_iter().try_for_each(one)
+        alone.into_iter().try_for_each(|cell| one(cell, 1))
     }
 }
 
@@ -220,7 +227,7 @@ impl Cell {
             Outcome { curve: watch.curve, seconds, bytes: plan.bytes, ..Default::default() };
         let embedding = |vectors| Embedding::new(graph.names().clone(), train.dim, vectors);
         Ok(match self.want {
-            Want::Scores | Want::Time => outcome,
+            Want::Scores => outcome,
             Want::Map => {
                 let config = ProjectConfig { seed: train.seed, ..Default::default() };
                 let places = project(&embedding(vectors)?, &config)?.places;

@@ -114,13 +114,6 @@ impl Experiment {
                     };
                     let share = scaling.landmarks.unwrap_or(1.0);
                     runs.add(graph, scaling.name(), share, Want::Scores, settings);
-                    // Two epochs tell the time as well as thirty.
-                    let timed = |seed| {
-                        let mut settings = settings(seed);
-                        settings.train.epochs = Some(2);
-                        settings
-                    };
-                    runs.add(graph, scaling.name(), share, Want::Time, timed);
                 }
             }
             Self::Context => {
@@ -186,7 +179,7 @@ impl Runs<'_> {
         settings: impl Fn(u64) -> Settings,
     ) {
         let cell = |seed| {
-            let settings = self.scope.adjusted(settings(seed));
+            let settings = self.scope.adjusted(settings(seed), graph);
             let name = if x > 0.0 { format!("{row} ({x})") } else { row.clone() };
             Cell { row: name, graph, outliers: 0, settings, want }
         };

@@ -21,6 +21,8 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 150, 150),
 ];
 const FONT: &str = "sans-serif";
+/// Dots of a PNG for each of the SVG's: letters stand at whole dots, and are uneven with one.
+const FINE: u32 = 3;
 /// Lines of so many points show them.
 const FEW: usize = 20;
 
@@ -91,53 +93,69 @@ impl Figure {
                 let _ = register_font(FONT, style, dejavu::sans::regular());
             }
         });
-        let rows = self.panels.len().div_ceil(self.columns.max(1)) as u32;
-        let legend = if self.legend.is_empty() { 0 } else { 34 };
-        let size = (self.size.0 * self.columns as u32, self.size.1 * rows + legend);
         let svg = path.with_extension("svg");
-        self.draw(&SVGBackend::new(&svg, size).into_drawing_area(), legend)?;
+        self.draw(&SVGBackend::new(&svg, self.dots(1)).into_drawing_area(), 1)?;
         let png = path.with_extension("png");
-        self.draw(&BitMapBackend::new(&png, size).into_drawing_area(), legend)
+        self.draw(&BitMapBackend::new(&png, self.dots(FINE)).into_drawing_area(), FINE)
+    }
+
+    /// Its width and height, so much larger.
+    fn dots(&self, scale: u32) -> (u32, u32) {
+        let rows = self.panels.len().div_ceil(self.columns.max(1)) as u32;
+        let width = self.size.0 * self.columns as u32;
+        (width * scale, (self.size.1 * rows + self.legend_height()) * scale)
+    }
+
+    fn legend_height(&self) -> u32 {
+        if self.legend.is_empty() { 0 } else { 34 }
     }
 
     fn draw<B: DrawingBackend>(
         &self,
         root: &DrawingArea<B, Shift>,
-        legend: u32,
+        scale: u32,
     ) -> anyhow::Result<()>
     where
         B::ErrorType: 'static,
     {
         root.fill(&WHITE)?;
-        let (top, rest) = root.split_vertically(legend);
-        self.draw_legend(&top)?;
+        let (top, rest) = root.split_vertically(self.legend_height() * scale);
+        self.draw_legend(&top, scale.cast_signed())?;
         let rows = self.panels.len().div_ceil(self.columns.max(1));
         for (panel, area) in self.panels.iter().zip(rest.split_evenly((rows, self.columns))) {
-            panel.draw(&area)?;
+            panel.draw(&area, scale)?;
         }
         root.present()?;
         Ok(())
     }
 
-    fn draw_legend<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> anyhow::Result<()>
+    fn draw_legend<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        scale: i32,
+    ) -> anyhow::Result<()>
     where
         B::ErrorType: 'static,
     {
-        let style = (FONT, 14).into_font();
-        let mut x = 16;
+        let style = (FONT, 14 * scale).into_font();
+        let mut x = 16 * scale;
         for (of, name) in self.legend.iter().enumerate() {
-            let box_of = [(x, 13), (x + 14, 23)];
+            let box_of = [(x, 13 * scale), (x + 14 * scale, 23 * scale)];
             area.draw(&Rectangle::new(box_of, COLOURS[of % COLOURS.len()].filled()))?;
-            area.draw(&Text::new(name.clone(), (x + 20, 11), style.clone()))?;
+            area.draw(&Text::new(name.clone(), (x + 20 * scale, 11 * scale), style.clone()))?;
             let width = style.box_size(name).map_or(100, |size| size.0);
-            x += 20 + width.cast_signed() + 22;
+            x += width.cast_signed() + 42 * scale;
         }
         Ok(())
     }
 }
 
 impl Panel {
-    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> anyhow::Result<()>
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        scale: u32,
+    ) -> anyhow::Result<()>
     where
         B::ErrorType: 'static,
     {
@@ -145,11 +163,11 @@ impl Panel {
         let mut builder = ChartBuilder::on(area);
         let left = if self.names.is_empty() { 56 } else { 190 };
         builder
-            .margin(10)
-            .margin_right(18)
-            .caption(&self.title, (FONT, 16))
-            .x_label_area_size(if self.x.is_empty() { 8 } else { 42 })
-            .y_label_area_size(if self.x.is_empty() { 8 } else { left });
+            .margin(10 * scale)
+            .margin_right(18 * scale)
+            .caption(&self.title, (FONT, 16 * scale))
+            .x_label_area_size(scale * if self.x.is_empty() { 8 } else { 42 })
+            .y_label_area_size(scale * if self.x.is_empty() { 8 } else { left });
         let coordinates = |log: bool, (low, high): (f64, f64)| {
             if log { (low.log10(), high.log10()) } else { (low, high) }
         };
@@ -174,8 +192,10 @@ impl Panel {
             None => number(self.log_y, *value, digits.1),
         };
         let mut mesh = chart.configure_mesh();
-        mesh.label_style((FONT, 12)).axis_desc_style((FONT, 13)).x_desc(&self.x).y_desc(&self.y);
-        mesh.light_line_style(WHITE).bold_line_style(BLACK.mix(0.1));
+        mesh.label_style((FONT, 12 * scale)).axis_desc_style((FONT, 13 * scale));
+        mesh.x_desc(&self.x).y_desc(&self.y);
+        mesh.light_line_style(WHITE).bold_line_style(BLACK.mix(0.1).stroke_width(scale));
+        mesh.axis_style(BLACK.stroke_width(scale)).set_all_tick_mark_size(5 * scale);
         mesh.x_label_formatter(&of_x).y_label_formatter(&of_y);
         mesh.x_labels(30).y_labels(30);
         if self.x.is_empty() {
@@ -199,26 +219,30 @@ impl Panel {
                     let high = series.points.iter().rev().map(|point| place(point, 1.0));
                     let band: Vec<_> = low.chain(high).collect();
                     chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
-                    chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
+                    chart.draw_series(LineSeries::new(points(), colour.stroke_width(2 * scale)))?;
                     if series.points.len() <= FEW {
-                        chart
-                            .draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
+                        chart.draw_series(
+                            points().map(|at| Circle::new(at, 3 * scale, colour.filled())),
+                        )?;
                     }
                 }
                 Mark::Disc => {
                     for point in &series.points {
                         let bar = vec![place(point, -1.0), place(point, 1.0)];
-                        chart.draw_series([PathElement::new(bar, colour.mix(0.5))])?;
+                        let stroke = colour.mix(0.5).stroke_width(scale);
+                        chart.draw_series([PathElement::new(bar, stroke)])?;
                     }
-                    chart.draw_series(points().map(|at| Circle::new(at, 4, colour.filled())))?;
+                    chart.draw_series(
+                        points().map(|at| Circle::new(at, 4 * scale, colour.filled())),
+                    )?;
                 }
                 Mark::Cross => {
-                    let stroke = colour.stroke_width(2);
-                    chart.draw_series(points().map(|at| Cross::new(at, 5, stroke)))?;
+                    let stroke = colour.stroke_width(2 * scale);
+                    chart.draw_series(points().map(|at| Cross::new(at, 5 * scale, stroke)))?;
                 }
                 Mark::Dot => {
                     let fill = colour.mix(0.7).filled();
-                    chart.draw_series(points().map(|at| Circle::new(at, 2, fill)))?;
+                    chart.draw_series(points().map(|at| Circle::new(at, 2 * scale, fill)))?;
                 }
             }
         }

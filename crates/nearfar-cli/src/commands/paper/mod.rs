@@ -80,15 +80,17 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         }
     }
     if args.experiment == Experiment::All {
-        write_index(&args.output, &index)?;
+        write_index(&args.output, &index, results.machine())?;
     }
     Ok(())
 }
 
-fn write_index(folder: &Path, pages: &str) -> anyhow::Result<()> {
+fn write_index(folder: &Path, pages: &str, seconds: f64) -> anyhow::Result<()> {
+    let (hours, threads) = (seconds / 3600.0, rayon::current_num_threads());
     let text = format!(
         "# The paper's experiments\n\nEvery table and figure of *Distance-aware negative \
-         sampling* (SDM 2021), made by `nearfar paper all`.\n{pages}"
+         sampling* (SDM 2021), made by `nearfar paper all`. All runs together took {hours:.1} h \
+         on {threads} threads.\n{pages}"
     );
     Ok(std::fs::write(folder.join("index.md"), text)?)
 }
