@@ -71,7 +71,7 @@ impl Blocks {
     }
 
     /// All rows in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[f32]> {
+    pub fn iter(&self) -> impl Iterator<Item = &[f32]> + Clone {
         self.values().chunks_exact(self.dim)
     }
 }

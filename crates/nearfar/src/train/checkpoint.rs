@@ -11,7 +11,7 @@ use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
 
-use super::pull::Pull;
+use super::pull::{Look, Pull};
 use super::stream::Tables;
 use crate::embedding::write_floats;
 use crate::error::{Error, Result};
@@ -39,7 +39,8 @@ pub struct Checkpoint {
     /// What the run was made with, in the words of whoever saved it.
     pub settings: String,
     pub(super) strength: f64,
-    pub(super) rank: Option<f64>,
+    pub(super) most: f64,
+    pub(super) last: Option<Look>,
     centres: Vec<f32>,
     others: Option<Vec<f32>>,
 }
@@ -75,7 +76,9 @@ impl<'a> State<'a> {
             "settings": settings,
             "epoch": self.epoch.to_string(),
             "l2": pull.strength.to_string(),
-            "rank": pull.last.map_or(String::new(), |rank| rank.to_string()),
+            "most": pull.most.to_string(),
+            "rank": pull.last.map_or(String::new(), |look| look.rank.to_string()),
+            "size": pull.last.map_or(String::new(), |look| look.size.to_string()),
         }});
         let mut end = 0;
         for (name, table) in tables.clone() {
@@ -126,12 +129,17 @@ impl Checkpoint {
             let (numbers, _) = tensor.data().as_chunks::<4>();
             Some(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
         };
-        let rank = about.get("rank")?;
+        let (rank, size) = (about.get("rank")?, about.get("size")?);
         Some(Self {
             epoch: about.get("epoch")?.parse().ok()?,
             settings: about.get("settings")?.clone(),
             strength: about.get("l2")?.parse().ok()?,
-            rank: if rank.is_empty() { None } else { Some(rank.parse().ok()?) },
+            most: about.get("most")?.parse().ok()?,
+            last: if rank.is_empty() {
+                None
+            } else {
+                Some(Look { rank: rank.parse().ok()?, size: size.parse().ok()? })
+            },
             centres: numbers("centres")?,
             others: numbers("others"),
         })

@@ -23,10 +23,13 @@
 //! the rank of now but the one that its last change leads to, two epochs ahead (fewer towards the
 //! end, when the falling learning rate lets nothing change any more).
 //!
-//! There is a limit. Near zero the loss is −¼ Σ z_i·z_j (π_ij + π_ji − …) + (λ/2) Σ ‖z_i‖², and no
-//! eigenvalue of π is above 1: from λ = 1 on, nothing but zero is left. Some graphs, such as a
-//! long path, have so many large eigenvalues that the target is never reached before; the pull
-//! stops short of it, at 0.75.
+//! There is a limit. Near zero the loss is −¼ Σ z_i·z_j (π_ij + π_ji − …) + (λ/2) Σ ‖z_i‖², and with
+//! a λ above all eigenvalues of π nothing but zero is left. None is above 1, and some graphs, such as
+//! a long path, have so many close to it that the target is never reached before; the pull stops
+//! short of it, at 0.75. Others, such as random graphs, have none above 0.3, and their vectors fall
+//! to zero in all dimensions alike, whatever the target. That shows in their size, the mean of
+//! ‖z‖², which ends above 1 where there is something to learn: if it is below 0.1 and still falls,
+//! the pull was too strong, and never again is more than a fifth of that.
 
 use super::config::L2;
 use super::rank::effective_rank;
@@ -39,8 +42,21 @@ pub(super) struct Pull {
     pub(super) strength: f64,
     /// The rank to come to; `None` if λ was given.
     target: Option<f64>,
-    /// The rank after the last epoch.
-    pub(super) last: Option<f64>,
+    /// The share of nodes with edges: the others have nothing to learn.
+    linked: f64,
+    /// λ is never above this.
+    pub(super) most: f64,
+    /// What was seen after the last epoch.
+    pub(super) last: Option<Look>,
+}
+
+/// What steers the pull.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// The effective rank.
+    pub(super) rank: f64,
+    /// The mean of ‖z‖².
+    pub(super) size: f64,
 }
 
 impl Pull {
@@ -51,30 +67,43 @@ impl Pull {
         let at_128 = (16.0 + 7.0 * degree.max(1.0).log2()).min(100.0);
         let room = dim.min(graph.nodes()).max(1) as f64;
         let target = 1.0 / (1.0 / at_128 - 1.0 / 128.0 + 1.0 / room);
-        match l2 {
-            L2::Auto => Self { strength: 0.1, target: Some(target), last: None },
-            L2::Value(strength) => Self { strength, target: None, last: None },
-        }
+        let (strength, target) = match l2 {
+            L2::Auto => (0.1, Some(target)),
+            L2::Value(strength) => (strength, None),
+        };
+        let linked = linked.max(1) as f64 / graph.nodes().max(1) as f64;
+        Self { strength, target, linked, most: 0.75, last: None }
     }
 
     /// Looks at the vectors after an epoch, of which `left` are to come. Returns their rank, if
     /// it was looked at.
     pub(super) fn adjust<'a>(
         &mut self,
-        rows: impl Iterator<Item = &'a [f32]>,
+        rows: impl Iterator<Item = &'a [f32]> + Clone,
         dim: usize,
         left: usize,
     ) -> Option<f64> {
-        const RANGE: (f64, f64) = (1e-4, 0.75);
+        const LEAST: f64 = 1e-4;
+        const SMALL: f64 = 0.1;
         let target = self.target?;
-        let rank = effective_rank(rows, dim);
-        if let Some(last) = self.last.filter(|&last| last > 0.0 && rank > 0.0) {
+        let Look { rank, size } = self.look(rows, dim);
+        if let Some(last) = self.last.filter(|last| last.rank > 0.0 && rank > 0.0) {
             let ahead = (left as f64 / 2.0).min(2.0);
-            let expected = rank * (rank / last).powf(ahead);
+            let expected = rank * (rank / last.rank).powf(ahead);
             let factor = (expected / target).powf(0.8).clamp(0.4, 2.5);
-            self.strength = (self.strength * factor).clamp(RANGE.0, RANGE.1);
+            if size < SMALL && size < last.size {
+                self.most = (0.2 * self.strength).max(LEAST);
+            }
+            self.strength = (self.strength * factor).clamp(LEAST, self.most);
         }
-        self.last = Some(rank);
+        self.last = Some(Look { rank, size });
         Some(rank)
+    }
+
+    fn look<'a>(&self, rows: impl Iterator<Item = &'a [f32]> + Clone, dim: usize) -> Look {
+        let square = |row: &[f32]| row[..dim].iter().map(|x| f64::from(x * x)).sum::<f64>();
+        let (sum, count) =
+            rows.clone().fold((0.0, 0.0), |(sum, count), row| (sum + square(row), count + 1.0));
+        Look { rank: effective_rank(rows, dim), size: sum / f64::max(count * self.linked, 1.0) }
     }
 }

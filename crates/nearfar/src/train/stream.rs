@@ -77,7 +77,8 @@ impl<'a> Stream<'a> {
         let mut pull = Pull::new(config.l2, graph, config.dim);
         if let Some(checkpoint) = checkpoint {
             checkpoint.restore(&mut tables)?;
-            (pull.strength, pull.last) = (checkpoint.strength, checkpoint.rank);
+            (pull.strength, pull.most) = (checkpoint.strength, checkpoint.most);
+            pull.last = checkpoint.last;
         }
         let pairs = Pairs::new(nodes, tables.centres.rows);
         let parts = config.parts(graph);
