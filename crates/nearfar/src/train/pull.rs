@@ -26,10 +26,10 @@
 //! There is a limit. Near zero the loss is −¼ Σ z_i·z_j (π_ij + π_ji − …) + (λ/2) Σ ‖z_i‖², and with
 //! a λ above all eigenvalues of π nothing but zero is left. None is above 1, and some graphs, such as
 //! a long path, have so many close to it that the target is never reached before; the pull stops
-//! short of it, at 0.75. Others, such as random graphs, have none above 0.3, and their vectors fall
-//! to zero in all dimensions alike, whatever the target. That shows in their size, the mean of
-//! ‖z‖², which ends above 1 where there is something to learn: if it is below 0.1 and still falls,
-//! the pull was too strong, and never again is more than a fifth of that.
+//! short of it, at 0.75. Others, such as random graphs (from 0.3 on, at mean degree 10), fall to
+//! zero in all dimensions alike, whatever the target. That shows in their size, the mean of ‖z‖²:
+//! if it is below 0.1 and still falls, the pull was too strong, and never again is more than a
+//! fifth of that.
 
 use super::config::L2;
 use super::rank::effective_rank;

@@ -4,8 +4,8 @@ use nearfar::train::Settings;
 
 use super::rows::Row;
 
-/// The paper has 30. On PubMed scores go up and down without a trend from the third on, and 30 would
-/// take the whole from four hours to six.
+/// The paper has 30. On PubMed scores go up and down without a trend from the third on, and with 30
+/// half of the whole would go there.
 pub(super) const PUBMED_EPOCHS: usize = 15;
 
 pub(super) struct Scope {
