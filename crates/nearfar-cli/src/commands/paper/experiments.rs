@@ -188,9 +188,12 @@ impl Runs<'_> {
     }
 }
 
+/// The row with another context. The usual one is left as it is, so that it is one run in sweeps and
+/// in tables.
 fn with_context(row: &Row, context: usize, seed: u64) -> Settings {
     let mut settings = row.settings(seed);
-    settings.train.context = Some(context);
+    let usual = settings.train.window();
+    settings.train.context = Some(context).filter(|&context| context != usual);
     settings
 }
 
