@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use nearfar::distance::Summary;
+use nearfar::negative::Negatives;
 
 use super::cells::{Outcome, Results};
 use super::experiments::{Experiment, Group};
@@ -313,10 +314,9 @@ fn scaling_page(found: &[Found<'_>]) -> Page {
             four(last.mean),
             format!("{paper_f1:.2}"),
         ]);
-        let of = TABLE_2.iter().position(|row| row.name == scaling.row.name).unwrap_or(0);
-        let of = match of {
-            8 => 0,
-            9 => 1,
+        let of = match scaling.row.negatives {
+            Negatives::LandmarkApprox => 0,
+            Negatives::Landmark => 1,
             _ => 2,
         };
         series[of].points.push(Point::at(megabytes, seconds));

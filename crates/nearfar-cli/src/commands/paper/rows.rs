@@ -33,7 +33,7 @@ enum By {
 pub(super) struct Row {
     pub(super) name: &'static str,
     model: Model,
-    negatives: Negatives,
+    pub(super) negatives: Negatives,
     by: By,
     /// What the paper reports for [`BENCHMARKS`].
     pub(super) paper: Option<[f64; 4]>,
