@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::batch_pairs::Batch;
 use super::config::{Model, TrainConfig};
-use super::draw::{Batch, Draws, Group, Near};
+use super::draw::{Draws, Group, Near, STREAM, STREAMS};
 use super::kernel::Kernel;
 use super::slopes::Slopes;
 use super::{Done, Run, State, small_vectors};
@@ -28,10 +29,11 @@ use crate::graph::{Graph, Node};
 use crate::memory::Aligned;
 use crate::rng::{Purpose, Rng};
 
-/// Batches that are drawn together.
-const TOGETHER: usize = 64;
-/// Of these, batches that are put together side by side. How many makes no difference.
+/// Of the batches that are drawn together, those that are put together side by side. How many makes
+/// no difference.
 const READY: usize = 16;
+/// What may be drawn together, in bytes, if that is more than one stream.
+const ROOM: u64 = 256_000_000;
 
 /// The trainer.
 pub(super) struct Batches<'a> {
@@ -117,8 +119,9 @@ impl Run for Batches<'_> {
         let (mut loss, mut pairs) = (0.0, 0);
         let mut group = Group::default();
         let mut room: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
-        for (at, some) in batches.chunks(TOGETHER).enumerate() {
-            let first = at * TOGETHER;
+        let together = together(&self.draws.graph, config);
+        for (at, some) in batches.chunks(together).enumerate() {
+            let first = at * together;
             self.draws.group(epoch, first, some, &mut group);
             for ready in (0..group.len()).step_by(READY) {
                 if go_on((first + ready) as f64 / batches.len() as f64)?.is_break() {
@@ -152,7 +155,6 @@ impl Run for Batches<'_> {
 
 /// The memory of the encoder, and of the batches that are drawn together.
 pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
-    const NODE: u64 = size_of::<Node>() as u64;
     let (n, dim) = (graph.nodes(), config.dim);
     let encoder = match config.model {
         Model::Deepwalk | Model::Node2vec | Model::Line => {
@@ -162,17 +164,39 @@ pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
         Model::Vgae => Network::bytes(Kind::Variational, n, dim),
         Model::Sage => Network::bytes(Kind::Sage, n, dim),
     };
+    let all = n.div_ceil(config.batch(n));
+    let batches = |most: usize| all.min(most) as u64;
+    let drawn = batches(together(graph, config)) * drawn_bytes(graph, config)
+        + (n * (STREAMS * size_of::<u32>() + size_of::<usize>())) as u64;
+    let (near, far) = most_pairs(graph, config);
+    let ready = batches(READY) * ((near + far) * 4 * NODE + n as u64 * 2 * NODE);
+    encoder + 2 * (n * dim * size_of::<f32>()) as u64 + drawn + ready
+}
+
+const NODE: u64 = size_of::<Node>() as u64;
+
+/// How many batches are drawn together.
+fn together(graph: &Graph, config: &TrainConfig) -> usize {
+    let streams = ROOM / (STREAM as u64 * drawn_bytes(graph, config)).max(1);
+    STREAM * (streams as usize).clamp(1, STREAMS)
+}
+
+/// What is drawn for a batch takes so many bytes at most.
+fn drawn_bytes(graph: &Graph, config: &TrainConfig) -> u64 {
+    let (near, far) = most_pairs(graph, config);
+    near * size_of::<Near>() as u64 + far * NODE
+}
+
+/// The near and the far pairs of a batch at most.
+fn most_pairs(graph: &Graph, config: &TrainConfig) -> (u64, u64) {
+    let n = graph.nodes();
     let size = config.batch(n) as u64;
-    let batches = |most: usize| (n as u64).div_ceil(size).min(most as u64);
     let near = if config.model.by_edges() {
-        graph.arcs() as u64 * size / n as u64
+        graph.arcs() as u64 * size / n.max(1) as u64
     } else {
         size * (config.walks(graph) * config.windows() * (config.window() - 1)) as u64
     };
-    let far = near / (config.window() - 1) as u64 * config.k() as u64;
-    let drawn = batches(TOGETHER) * (near * size_of::<Near>() as u64 + far * NODE);
-    let ready = batches(READY) * ((near + far) * 4 * NODE + n as u64 * 2 * NODE);
-    encoder + 2 * (n * dim * size_of::<f32>()) as u64 + drawn + ready
+    (near, near / (config.window() - 1) as u64 * config.k() as u64)
 }
 
 /// The vectors that a table starts with: normal ones in the paper's protocol, small ones else.

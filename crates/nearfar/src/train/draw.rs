@@ -1,16 +1,22 @@
-//! What a batch is made of: the pairs of some start nodes, each with its weight.
+//! Drawing batches: the near pairs of some start nodes, and the negatives of their centres.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::batch_pairs::Batch;
 use super::config::TrainConfig;
 use crate::graph::{Graph, Node};
 use crate::memory::{prefetch, zeroed};
 use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::rng::{Purpose, Rng};
+
+/// Batches whose negatives of a centre come from one stream.
+pub(super) const STREAM: usize = 64;
+/// How many such streams are drawn from in one visit at most. How many makes no difference to what
+/// is drawn.
+pub(super) const STREAMS: usize = 4;
 
 /// Where the pairs of batches come from.
 pub(super) struct Draws<'a> {
@@ -50,156 +56,12 @@ struct Centre {
     far: usize,
 }
 
-/// The pairs of a batch, from both sides.
-#[derive(Default)]
-pub(super) struct Batch {
-    /// How many pairs there were before equal ones were put together.
-    pub(super) pairs: u64,
-    /// The nodes that are centres, in rising order.
-    pub(super) centres: Vec<Node>,
-    /// Where the others of each centre begin, and the end.
-    starts: Vec<usize>,
-    others: Vec<Node>,
-    /// Of every pair: above zero of near ones, below of far ones.
-    weights: Vec<f32>,
-    /// Where the pairs towards each node begin, and the end.
-    incoming: Vec<u32>,
-    pairs_in: Vec<Incoming>,
-    /// Place of each node in `centres`; `NOT` for others.
-    places: Vec<u32>,
-    /// One more than the place where each node was last seen among `others`; 0 if it was not.
-    seen: Vec<u32>,
-}
-
-/// A pair, for its other end.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Incoming {
-    /// The place of the centre in `centres`.
-    pub(super) centre: u32,
-    /// The place of the pair in `others`.
-    pub(super) pair: u32,
-}
-
-/// The place of a node that is no centre.
-const NOT: u32 = u32::MAX;
-
 /// A pair of nodes that is met, as centre << 32 | other.
 pub(super) struct Near {
     key: u64,
     /// How often.
     times: u32,
     weight: f32,
-}
-
-impl Batch {
-    /// Forgets all pairs, and keeps the room for them. The graph has so many nodes.
-    pub(super) fn clear(&mut self, nodes: usize) {
-        for (list, length) in [(&mut self.seen, nodes), (&mut self.incoming, nodes + 2)] {
-            list.clear();
-            list.resize(length, 0);
-        }
-        self.places.clear();
-        self.places.resize(nodes, NOT);
-        self.pairs = 0;
-        self.centres.clear();
-        self.starts.clear();
-        self.others.clear();
-        self.weights.clear();
-    }
-
-    /// Adds a centre, whose pairs follow. Centres come in rising order.
-    pub(super) fn begin(&mut self, centre: Node) {
-        self.places[centre as usize] = self.centres.len() as u32;
-        self.centres.push(centre);
-        self.starts.push(self.others.len());
-    }
-
-    /// Adds a pair to the last centre.
-    #[inline]
-    pub(super) fn add(&mut self, other: Node, weight: f32) {
-        // Counted two places behind their own, the starts of nodes are where they belong once the
-        // pairs are in theirs.
-        self.incoming[other as usize + 2] += 1;
-        self.others.push(other);
-        self.weights.push(weight);
-    }
-
-    /// Adds negatives to the last centre, all of one weight, and those that come again to the
-    /// weight of the first. Both are done the same way, as a branch could not be foreseen.
-    fn add_far(&mut self, far: &[Node], weight: f32) {
-        let start = self.others.len();
-        self.others.resize(start + far.len(), 0);
-        self.weights.resize(start + far.len(), 0.0);
-        let (others, weights) = (&mut self.others[start..], &mut self.weights[start..]);
-        let mut length = 0;
-        for &other in far {
-            let seen = &mut self.seen[other as usize];
-            let again = *seen as usize > start;
-            let place = if again { *seen as usize - start - 1 } else { length };
-            *seen = (start + place + 1) as u32;
-            others[place] = other;
-            weights[place] -= weight;
-            self.incoming[other as usize + 2] += u32::from(!again);
-            length += usize::from(!again);
-        }
-        self.others.truncate(start + length);
-        self.weights.truncate(start + length);
-    }
-
-    /// Sorts the pairs by their other ends, once all are there.
-    pub(super) fn sort(&mut self) {
-        self.starts.push(self.others.len());
-        let next = &mut self.incoming;
-        for node in 2..next.len() {
-            next[node] += next[node - 1];
-        }
-        self.pairs_in.resize(self.others.len(), Incoming::default());
-        for (centre, range) in self.starts.windows(2).enumerate() {
-            for pair in range[0]..range[1] {
-                let slot = &mut next[self.others[pair] as usize + 1];
-                self.pairs_in[*slot as usize] =
-                    Incoming { centre: centre as u32, pair: pair as u32 };
-                *slot += 1;
-            }
-        }
-    }
-
-    /// Nodes of the graph.
-    pub(super) fn nodes(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Pairs, equal ones put together.
-    pub(super) fn len(&self) -> usize {
-        self.others.len()
-    }
-
-    /// The place of a node among the centres.
-    pub(super) fn place(&self, node: usize) -> Option<usize> {
-        Some(self.places[node]).filter(|&place| place != NOT).map(|place| place as usize)
-    }
-
-    /// The places of the pairs of some centres.
-    pub(super) fn pairs_of(&self, centres: Range<usize>) -> Range<usize> {
-        self.starts[centres.start]..self.starts[centres.end]
-    }
-
-    /// The other ends of the centre at a place, and the weights of these pairs.
-    pub(super) fn of(&self, at: usize) -> (&[Node], &[f32]) {
-        let range = self.pairs_of(at..at + 1);
-        (&self.others[range.clone()], &self.weights[range])
-    }
-
-    /// The other ends from the centre at a place on.
-    pub(super) fn others_from(&self, at: usize) -> &[Node] {
-        &self.others[self.starts[at]..]
-    }
-
-    /// The pairs that a node is the other end of; and these together with those of later nodes.
-    pub(super) fn towards(&self, node: usize) -> (&[Incoming], &[Incoming]) {
-        let later = &self.pairs_in[self.incoming[node] as usize..];
-        (&later[..(self.incoming[node + 1] - self.incoming[node]) as usize], later)
-    }
 }
 
 impl Group {
@@ -210,8 +72,8 @@ impl Group {
 }
 
 impl Draws<'_> {
-    /// Draws for some batches of an epoch, each with its start nodes; `first` is the number of the
-    /// first one.
+    /// Draws for some batches of an epoch, each with its start nodes, up to [`STREAMS`] times
+    /// [`STREAM`] of them; `first` is the number of the first one, where a stream begins.
     pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]], group: &mut Group) {
         group.batches.resize_with(batches.len(), Drawn::default);
         group.batches.par_iter_mut().zip(batches).for_each(|(drawn, starts)| {
@@ -221,16 +83,20 @@ impl Draws<'_> {
             }
             self.centres(drawn);
         });
-        let mut ends = vec![0; self.graph.nodes() + 1];
-        for centre in group.batches.iter().flat_map(|drawn| &drawn.centres) {
-            ends[centre.node as usize + 1] += centre.far;
+        let n = self.graph.nodes();
+        // What each stream of a centre is to fill, and where its list ends.
+        let mut counts = vec![[0_u32; STREAMS]; n];
+        for (at, drawn) in group.batches.iter().enumerate() {
+            for centre in &drawn.centres {
+                counts[centre.node as usize][at / STREAM] += centre.far as u32;
+            }
         }
-        for node in 1..ends.len() {
-            ends[node] += ends[node - 1];
+        let mut ends = vec![0; n + 1];
+        for (node, counts) in counts.iter().enumerate() {
+            ends[node + 1] = ends[node] + counts.iter().map(|&count| count as usize).sum::<usize>();
         }
-        let all = ends[self.graph.nodes()];
-        if group.far.len() < all {
-            group.far = zeroed(all + all / 8);
+        if group.far.len() < ends[n] {
+            group.far = zeroed(ends[n] + ends[n] / 8);
         }
         let mut lists = Vec::new();
         let mut rest = &mut group.far[..];
@@ -239,10 +105,14 @@ impl Draws<'_> {
             rest = behind;
             lists.push((centre as Node, list));
         }
-        lists.into_par_iter().with_min_len(64).for_each(|(centre, list)| {
-            let name = (first as u64) << 32 | u64::from(centre);
-            let mut rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);
-            self.negatives.fill(centre, &mut rng, list);
+        lists.into_par_iter().with_min_len(64).for_each(|(centre, mut list)| {
+            let parts = counts[centre as usize].into_iter().enumerate().map(|(at, count)| {
+                let name = ((first + at * STREAM) as u64) << 32 | u64::from(centre);
+                let rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);
+                (rng, list.split_off_mut(..count as usize).unwrap_or_default())
+            });
+            let mut parts: Vec<(Rng, &mut [Node])> = parts.collect();
+            self.negatives.fill_each(centre, &mut parts);
         });
         let mut next = ends;
         for centre in group.batches.iter_mut().flat_map(|drawn| &mut drawn.centres) {
@@ -359,32 +229,42 @@ impl Draws<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::batch_pairs::Incoming;
     use super::super::config::{Model, Protocol};
     use super::*;
     use crate::graph::{ReadOptions, read};
     use crate::negative::{Budget, NegativeConfig, NegativePlan};
     use crate::positive::Walk;
 
-    /// The near and the far pairs of the first batch of two nodes: (centre, other, weight).
-    fn drawn(law: Negatives, config: &TrainConfig) -> [Vec<(Node, Node, f32)>; 2] {
+    /// Asks something of draws on a small graph.
+    fn with<T>(law: Negatives, config: &TrainConfig, ask: impl FnOnce(&Draws<'_>) -> T) -> T {
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
         let negatives = NegativeConfig { negatives: law, ..Default::default() };
         let plan = NegativePlan::new(&graph, &negatives, &Budget::default()).unwrap();
         let negatives = plan.build(&graph).unwrap();
         let walk: Box<dyn PositiveSource> = Box::new(Walk::new(&graph));
         let positives = (!config.model.by_edges()).then_some(walk);
-        let draws = Draws { graph, positives, negatives: &*negatives, config };
-        let mut batch = Batch::default();
-        let mut group = Group::default();
-        draws.group(0, 0, &[&[3, 16]], &mut group);
-        draws.batch(&group, 0, &mut batch);
-        let all: Vec<_> = (0..batch.centres.len())
-            .flat_map(|at| {
-                let (others, weights) = batch.of(at);
-                let centre = batch.centres[at];
-                others.iter().zip(weights).map(move |(&other, &weight)| (centre, other, weight))
-            })
-            .collect();
+        ask(&Draws { graph, positives, negatives: &*negatives, config })
+    }
+
+    /// The pairs of a batch: (centre, other, weight).
+    fn pairs(batch: &Batch) -> Vec<(Node, Node, f32)> {
+        let of = |at: usize| {
+            let (others, weights) = batch.of(at);
+            let centre = batch.centres[at];
+            others.iter().zip(weights).map(move |(&other, &weight)| (centre, other, weight))
+        };
+        (0..batch.centres.len()).flat_map(of).collect()
+    }
+
+    /// The near and the far pairs of the first batch of two nodes.
+    fn drawn(law: Negatives, config: &TrainConfig) -> [Vec<(Node, Node, f32)>; 2] {
+        let (mut batch, mut group) = (Batch::default(), Group::default());
+        with(law, config, |draws| {
+            draws.group(0, 0, &[&[3, 16]], &mut group);
+            draws.batch(&group, 0, &mut batch);
+        });
+        let all = pairs(&batch);
         // The other side of the batch has the same pairs.
         let mut towards = 0;
         for node in 0..34 {
@@ -446,6 +326,27 @@ mod tests {
         let own = TrainConfig { walks: Some(3), ..TrainConfig::default() };
         let [_, far] = drawn(Negatives::Distance, &own);
         assert_eq!(draws(far.iter(), 1.0 / 60.0), 10 * 2 * 3);
+    }
+
+    #[test]
+    fn what_is_drawn_does_not_depend_on_how_much_is_drawn_together() {
+        let starts: Vec<[Node; 1]> = (0..3 * STREAM as Node).map(|at| [at % 34]).collect();
+        let starts: Vec<&[Node]> = starts.iter().map(|starts| &starts[..]).collect();
+        for law in [Negatives::Uniform, Negatives::Distance] {
+            with(law, &paper(), |draws| {
+                let [mut all, mut part] = [Group::default(), Group::default()];
+                let [mut batch, mut alone] = [Batch::default(), Batch::default()];
+                draws.group(1, 0, &starts, &mut all);
+                for first in (0..starts.len()).step_by(STREAM) {
+                    draws.group(1, first, &starts[first..first + STREAM], &mut part);
+                    for at in 0..STREAM {
+                        draws.batch(&all, first + at, &mut batch);
+                        draws.batch(&part, at, &mut alone);
+                        assert_eq!(pairs(&batch), pairs(&alone), "{law:?}, batch {}", first + at);
+                    }
+                }
+            });
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod batch;
+mod batch_pairs;
 pub mod blocks;
 pub mod buckets;
 mod checkpoint;

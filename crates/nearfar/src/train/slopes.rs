@@ -20,7 +20,7 @@
 
 use rayon::prelude::*;
 
-use super::draw::{Batch, Incoming};
+use super::batch_pairs::{Batch, Incoming};
 use super::kernel::{Kernel, LANES, PIECE, Vector, Work, wrong_and_loss};
 use crate::encode::{Adam, AdamStep};
 use crate::memory::Aligned;
