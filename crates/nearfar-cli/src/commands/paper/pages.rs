@@ -189,7 +189,7 @@ const ABLATION: &str = "DeepWalk with distance-aware negatives as they are, boun
      probability (min), and from below (max), beside uniform ones. The paper: min follows \
      distance, max follows uniform.";
 const OUTLIERS: &str = "Outliers are nodes with one edge far away from a class whose label they carry, added to the \
-     training nodes of CiteSeer. The paper: all methods suffer alike.";
+     training nodes of CiteSeer. The paper: outliers hurt all methods.";
 
 /// Table 2.
 fn methods_page(found: &[Found<'_>]) -> Page {
