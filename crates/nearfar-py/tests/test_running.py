@@ -254,6 +254,7 @@ def test_many_threads_may_call() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_may_call() -> None:
+    on_interrupt = signal.getsignal(signal.SIGINT)
     sampler = nearfar.NegativeSampler("builtin:karate", "distance", seed=1)
     before = nearfar.embed("builtin:karate", **SMALL).vectors
     expected = nearfar.NegativeSampler("builtin:karate", "distance", seed=1).sample(np.arange(34), 2000)
@@ -269,4 +270,4 @@ def test_a_forked_process_may_call() -> None:
     vectors, negatives = receive.recv()
     process.join()
     assert (vectors == before).all() and (negatives == expected).all()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is on_interrupt
