@@ -1,7 +1,7 @@
 //! Draws per second on one core, by law.
 //!
-//! Asked for 20 or 200 negatives of one random centre after another, where every centre's rows
-//! come from memory, and for many of one centre, where they are in cache.
+//! Asked for 20, 200 or four lists of 100 negatives of one random centre after another, where every
+//! centre's rows come from memory, and for many of one centre, where they are in cache.
 //! The graph is PubMed if `NEARFAR_DATA` names the folder that holds `pubmed`, else a synthetic
 //! one of the same size. Run with `cargo bench -p nearfar --bench negatives`.
 
@@ -47,17 +47,23 @@ fn negatives(c: &mut Criterion) {
         let sampler = plan.build(&graph).expect("a sampler");
         let mut group = c.benchmark_group(format!("{name}/{}/gamma {gamma}", law.name()));
         let mut rng = Rng::new(0, Purpose::Negative, 0, 0);
-        let ways = [("20 of each centre", 20), ("200 of each", 200), ("many of one", 10_000)];
-        for (way, count) in ways {
-            let mut out = vec![0; count];
+        let ways = [
+            ("20 of each centre", 1, 20),
+            ("200 of each", 1, 200),
+            ("four times 100 of each", 4, 100),
+            ("many of one", 1, 10_000),
+        ];
+        for (way, lists, count) in ways {
+            let mut out = vec![0; lists * count];
             let mut at = 0;
-            group.throughput(Throughput::Elements(count as u64));
+            group.throughput(Throughput::Elements(out.len() as u64));
             group.bench_function(BenchmarkId::from_parameter(way), |b| {
                 b.iter(|| {
                     if count < 10_000 {
                         at = (at + 1) % centres.len();
                     }
-                    sampler.fill(centres[at], &mut rng, &mut out);
+                    let lists = out.chunks_mut(count).map(|list| (rng.split(), list));
+                    sampler.fill_each(centres[at], &mut lists.collect::<Vec<_>>());
                     black_box(&out);
                 });
             });

@@ -121,7 +121,7 @@ impl<T: Cell> LandmarkApprox<T> {
             self.places.prefetch(node);
             (node, unit)
         };
-        reject(rng, out, bound, kept, propose, |k| {
+        reject::<64>(rng, out, bound, kept, propose, |k| {
             let (near, h) = self.places.of(k);
             let weight = self.power(a + h, self.clusters.hops(own as usize, near));
             match near {

@@ -77,7 +77,7 @@ impl Row {
         heavy: impl Fn(&mut Rng, u32) -> u32,
     ) {
         if self.heavy.is_none() {
-            return reject(rng, out, self.cut, self.mean / self.cut, propose, weight);
+            return reject::<1>(rng, out, self.cut, self.mean / self.cut, propose, weight);
         }
         for slot in out {
             *slot = self.draw(rng, &propose, &weight, &heavy);
@@ -112,11 +112,11 @@ impl Row {
 /// Fills `out` by rejection: an item that `propose` gives, with a number in [0, 1), is kept with
 /// probability `weight` / `bound`. `kept` is the share that is kept on average, or a guess at it.
 ///
-/// Tries come in batches, and each step is done for the whole batch before the next. Looking
-/// weights up means waiting for memory; this way many look-ups wait at the same time, and none
-/// waits for an earlier one to be judged.
+/// `TOGETHER` tries are proposed before the first of them is judged. Where weights come from far
+/// memory, and `propose` asks for them, many look-ups wait at the same time; where they are near,
+/// one after the other is faster. What is drawn is the same.
 #[inline]
-pub(super) fn reject(
+pub(super) fn reject<const TOGETHER: usize>(
     rng: &mut Rng,
     out: &mut [u32],
     bound: f64,
@@ -124,26 +124,24 @@ pub(super) fn reject(
     propose: impl Fn(&mut Rng) -> (u32, f64),
     weight: impl Fn(u32) -> f64,
 ) {
-    const BATCH: usize = 64;
-    let (mut items, mut units, mut weights) = ([0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+    const MOST: usize = 64;
+    let mut tries = [(0, 0.0); TOGETHER];
     let mut filled = 0;
     while filled < out.len() {
         // As many tries as will just about do.
-        let tries = ((out.len() - filled) as f64 / kept) as usize + 1;
-        let tries = tries.min(BATCH);
-        for (item, unit) in items.iter_mut().zip(&mut units).take(tries) {
-            (*item, *unit) = propose(rng);
-        }
-        for (weight_of, &item) in weights.iter_mut().zip(&items).take(tries) {
-            *weight_of = weight(item);
-        }
-        // Every try writes its item; only a kept one moves on. So there is no branch to foresee.
-        for at in 0..tries {
-            if filled == out.len() {
-                break;
+        let mut left = (((out.len() - filled) as f64 / kept) as usize + 1).min(MOST);
+        while left > 0 {
+            let now = left.min(TOGETHER);
+            left -= now;
+            tries[..now].fill_with(|| propose(rng));
+            for &(item, unit) in &tries[..now] {
+                // Every try writes its item; only a kept one moves on. So there is no branch to
+                // foresee but the end.
+                if let Some(slot) = out.get_mut(filled) {
+                    *slot = item;
+                    filled += usize::from(unit * bound < weight(item));
+                }
             }
-            out[filled] = items[at];
-            filled += usize::from(units[at] * bound < weights[at]);
         }
     }
 }
