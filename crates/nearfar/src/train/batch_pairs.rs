@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::kernel::PIECE;
 use crate::graph::Node;
 
 /// The pairs of a batch, from both sides.
@@ -14,7 +15,7 @@ pub(super) struct Batch {
     /// Where the others of each centre begin, and the end.
     starts: Vec<usize>,
     others: Vec<Node>,
-    /// Of every pair: above zero of near ones, below of far ones.
+    /// Of every pair: above zero of near ones, below of far ones. [`PIECE`] zeros follow.
     weights: Vec<f32>,
     /// Where the pairs towards each node begin, and the end.
     incoming: Vec<u32>,
@@ -95,6 +96,7 @@ impl Batch {
     /// Sorts the pairs by their other ends, once all are there.
     pub(super) fn sort(&mut self) {
         self.starts.push(self.others.len());
+        self.weights.resize(self.others.len() + PIECE, 0.0);
         let next = &mut self.incoming;
         for node in 2..next.len() {
             next[node] += next[node - 1];
@@ -134,6 +136,12 @@ impl Batch {
     pub(super) fn of(&self, at: usize) -> (&[Node], &[f32]) {
         let range = self.pairs_of(at..at + 1);
         (&self.others[range.clone()], &self.weights[range])
+    }
+
+    /// The weights of the pairs from the centre at a place on, with at least [`PIECE`] behind the
+    /// last one.
+    pub(super) fn weights_from(&self, at: usize) -> &[f32] {
+        &self.weights[self.starts[at]..]
     }
 
     /// The other ends from the centre at a place on.

@@ -168,15 +168,14 @@ impl Centres<'_> {
         let each = rows.chunks_exact_mut(dim).zip(own.chunks_exact_mut(dim));
         for (at, (z, own)) in (first..).zip(each) {
             z.copy_from_slice(row(batch.centres[at]));
-            let (others, weights) = batch.of(at);
+            let (others, weights) = (batch.of(at).0, batch.weights_from(at));
             let (of_centre, behind) = std::mem::take(&mut slopes).split_at_mut(others.len());
             slopes = behind;
             let later = batch.others_from(at);
             own.fill(0.0);
             // All of it for some pairs at a time, while their rows are at hand.
-            let blocks = of_centre.chunks_mut(BLOCK).zip(others.chunks(BLOCK));
-            let blocks = blocks.zip(weights.chunks(BLOCK)).enumerate();
-            for (block, ((slopes, others), weights)) in blocks {
+            let blocks = of_centre.chunks_mut(BLOCK).zip(others.chunks(BLOCK)).enumerate();
+            for (block, (slopes, others)) in blocks {
                 let mut found = [[0.0; PIECE]; BLOCK / PIECE];
                 for (piece, (others, products)) in others.chunks(PIECE).zip(&mut found).enumerate()
                 {
@@ -191,7 +190,7 @@ impl Centres<'_> {
                     // SAFETY: promised by the caller.
                     unsafe { multiply::<V>(z, rows, products) }
                 }
-                slopes_of(&mut found, weights, &mut losses);
+                slopes_of(&mut found, &weights[block * BLOCK..], others.len(), &mut losses);
                 slopes.copy_from_slice(&found.as_flattened()[..slopes.len()]);
                 let terms = slopes.iter().zip(others).map(|(&slope, &other)| (slope, row(other)));
                 // SAFETY: promised by the caller.
@@ -265,19 +264,22 @@ impl Steps<'_> {
     }
 }
 
-/// Puts slopes in the place of products, and adds to the losses of each lane. There may be fewer
-/// weights than places: the last piece is computed whole.
+/// Puts slopes in the place of `count` products, and adds to the losses of each lane. The last piece
+/// is computed whole, so there are as many weights; those behind the end count as nothing.
 #[inline(always)]
 fn slopes_of(
     products: &mut [[f32; PIECE]; BLOCK / PIECE],
     weights: &[f32],
+    count: usize,
     losses: &mut [f32; PIECE],
 ) {
-    let mut all = [[0.0; PIECE]; BLOCK / PIECE];
-    all.as_flattened_mut()[..weights.len()].copy_from_slice(weights);
-    let pieces = products.iter_mut().zip(all).take(weights.len().div_ceil(PIECE));
-    for (products, weights) in pieces {
-        for ((s, weight), sum) in products.iter_mut().zip(weights).zip(&mut *losses) {
+    let pieces = products.iter_mut().zip(weights.as_chunks::<PIECE>().0);
+    for (piece, (products, weights)) in pieces.enumerate().take(count.div_ceil(PIECE)) {
+        let left = count - piece * PIECE;
+        for (lane, ((s, &weight), sum)) in
+            products.iter_mut().zip(weights).zip(&mut *losses).enumerate()
+        {
+            let weight = if lane < left { weight } else { 0.0 };
             let (wrong, cost) = wrong_and_loss(if weight > 0.0 { *s } else { -*s });
             *s = -weight * wrong;
             *sum += weight.abs() * cost;
