@@ -128,7 +128,7 @@ impl Run for Batches<'_> {
                     return Ok(ControlFlow::Break(()));
                 }
                 let range = ready..(ready + READY).min(group.len());
-                room.par_iter_mut().zip(range.clone()).for_each(|(batch, at)| {
+                room.par_iter_mut().zip(range.clone()).with_max_len(1).for_each(|(batch, at)| {
                     self.draws.batch(&group, at, batch);
                 });
                 for (at, batch) in range.zip(&room) {

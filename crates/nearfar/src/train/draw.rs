@@ -76,7 +76,7 @@ impl Draws<'_> {
     /// [`STREAM`] of them; `first` is the number of the first one, where a stream begins.
     pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]], group: &mut Group) {
         group.batches.resize_with(batches.len(), Drawn::default);
-        group.batches.par_iter_mut().zip(batches).for_each(|(drawn, starts)| {
+        group.batches.par_iter_mut().zip(batches).with_max_len(1).for_each(|(drawn, starts)| {
             match &self.positives {
                 Some(positives) => self.windows(epoch, starts, &**positives, &mut drawn.near),
                 None => self.edges(starts, &mut drawn.near),
@@ -105,7 +105,7 @@ impl Draws<'_> {
             rest = behind;
             lists.push((centre as Node, list));
         }
-        lists.into_par_iter().with_min_len(64).for_each(|(centre, mut list)| {
+        lists.into_par_iter().with_min_len(64).with_max_len(64).for_each(|(centre, mut list)| {
             let parts = counts[centre as usize].into_iter().enumerate().map(|(at, count)| {
                 let name = ((first + at * STREAM) as u64) << 32 | u64::from(centre);
                 let rng = Rng::new(self.config.seed, Purpose::Negative, epoch as u64, name);

@@ -25,7 +25,7 @@ use super::kernel::{Kernel, LANES, PIECE, Vector, Work, wrong_and_loss};
 use crate::encode::{Adam, AdamStep};
 use crate::memory::Aligned;
 
-/// Centres and nodes that a thread takes at a time.
+/// Centres and nodes that a thread takes at a time, and no more: whoever is done waits for the others.
 const CENTRES: usize = 32;
 const NODES: usize = 256;
 /// Pairs of a centre whose rows stay in the nearest cache from their products to their sum.
@@ -76,7 +76,7 @@ impl Slopes {
         }
         // SAFETY: the work asks for nothing more than the instruction set.
         let losses: Vec<f64> =
-            parts.into_par_iter().map(|part| unsafe { kernel.run(part) }).collect();
+            parts.into_par_iter().with_max_len(1).map(|part| unsafe { kernel.run(part) }).collect();
         losses.iter().sum()
     }
 
@@ -95,7 +95,7 @@ impl Slopes {
         let size = NODES * self.dim;
         let lists = (vectors.par_chunks_mut(size), means.par_chunks_mut(size));
         let lists = lists.into_par_iter().zip(squares.par_chunks_mut(size)).enumerate();
-        lists.for_each(|(at, ((x, m), v))| {
+        lists.with_max_len(1).for_each(|(at, ((x, m), v))| {
             let work = Steps { slopes: self, batch, first: at * NODES, step, rows: (x, m, v) };
             // SAFETY: the work asks for nothing more than the instruction set.
             unsafe { self.kernel.run(work) }
