@@ -17,13 +17,20 @@ pub(super) struct Batch {
     others: Vec<Node>,
     /// Of every pair: above zero of near ones, below of far ones. [`PIECE`] zeros follow.
     weights: Vec<f32>,
-    /// Where the pairs towards each node begin, and the end.
-    incoming: Vec<u32>,
-    pairs_in: Vec<Incoming>,
+    /// The pairs in the order of their other ends, and of every node those that it is the end of.
+    incoming: Vec<Incoming>,
+    ends: Vec<End>,
     /// Place of each node in `centres`; `NOT` for others.
     places: Vec<u32>,
-    /// One more than the place where each node was last seen among `others`; 0 if it was not.
-    seen: Vec<u32>,
+}
+
+/// What is known of a node as the other end of pairs.
+#[derive(Clone, Copy, Default)]
+struct End {
+    /// How many there are; once they are sorted, where they end in `incoming`.
+    pairs: u32,
+    /// One more than the place where it was last seen among `others`; 0 if it was not.
+    seen: u32,
 }
 
 /// A pair, for its other end.
@@ -41,10 +48,8 @@ const NOT: u32 = u32::MAX;
 impl Batch {
     /// Forgets all pairs, and keeps the room for them. The graph has so many nodes.
     pub(super) fn clear(&mut self, nodes: usize) {
-        for (list, length) in [(&mut self.seen, nodes), (&mut self.incoming, nodes + 2)] {
-            list.clear();
-            list.resize(length, 0);
-        }
+        self.ends.clear();
+        self.ends.resize(nodes, End::default());
         self.places.clear();
         self.places.resize(nodes, NOT);
         self.pairs = 0;
@@ -64,9 +69,7 @@ impl Batch {
     /// Adds a pair to the last centre.
     #[inline]
     pub(super) fn add(&mut self, other: Node, weight: f32) {
-        // Counted two places behind their own, the starts of nodes are where they belong once the
-        // pairs are in theirs.
-        self.incoming[other as usize + 2] += 1;
+        self.ends[other as usize].pairs += 1;
         self.others.push(other);
         self.weights.push(weight);
     }
@@ -80,13 +83,13 @@ impl Batch {
         let (others, weights) = (&mut self.others[start..], &mut self.weights[start..]);
         let mut length = 0;
         for &other in far {
-            let seen = &mut self.seen[other as usize];
-            let again = *seen as usize > start;
-            let place = if again { *seen as usize - start - 1 } else { length };
-            *seen = (start + place + 1) as u32;
+            let end = &mut self.ends[other as usize];
+            let again = end.seen as usize > start;
+            let place = if again { end.seen as usize - start - 1 } else { length };
+            end.seen = (start + place + 1) as u32;
+            end.pairs += u32::from(!again);
             others[place] = other;
             weights[place] -= weight;
-            self.incoming[other as usize + 2] += u32::from(!again);
             length += usize::from(!again);
         }
         self.others.truncate(start + length);
@@ -97,15 +100,16 @@ impl Batch {
     pub(super) fn sort(&mut self) {
         self.starts.push(self.others.len());
         self.weights.resize(self.others.len() + PIECE, 0.0);
-        let next = &mut self.incoming;
-        for node in 2..next.len() {
-            next[node] += next[node - 1];
+        // Where the pairs of a node begin, at first; once all are in their place, where they end.
+        let mut before = 0;
+        for end in &mut self.ends {
+            before += std::mem::replace(&mut end.pairs, before);
         }
-        self.pairs_in.resize(self.others.len(), Incoming::default());
+        self.incoming.resize(self.others.len(), Incoming::default());
         for (centre, range) in self.starts.windows(2).enumerate() {
             for pair in range[0]..range[1] {
-                let slot = &mut next[self.others[pair] as usize + 1];
-                self.pairs_in[*slot as usize] =
+                let slot = &mut self.ends[self.others[pair] as usize].pairs;
+                self.incoming[*slot as usize] =
                     Incoming { centre: centre as u32, pair: pair as u32 };
                 *slot += 1;
             }
@@ -151,7 +155,8 @@ impl Batch {
 
     /// The pairs that a node is the other end of; and these together with those of later nodes.
     pub(super) fn towards(&self, node: usize) -> (&[Incoming], &[Incoming]) {
-        let later = &self.pairs_in[self.incoming[node] as usize..];
-        (&later[..(self.incoming[node + 1] - self.incoming[node]) as usize], later)
+        let start = if node > 0 { self.ends[node - 1].pairs as usize } else { 0 };
+        let later = &self.incoming[start..];
+        (&later[..self.ends[node].pairs as usize - start], later)
     }
 }

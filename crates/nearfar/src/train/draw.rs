@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::batch_pairs::Batch;
 use super::config::TrainConfig;
+use super::radix;
 use crate::graph::{Graph, Node};
 use crate::memory::{prefetch, zeroed};
 use crate::negative::{NegativeSampler, Negatives};
@@ -195,18 +196,19 @@ impl Draws<'_> {
         let mut nodes = vec![0; from.len() * length];
         positives.walks(&from, &mut rngs, &mut nodes);
         let node = |walk: usize, at: usize| u64::from(nodes[at * from.len() + walk]);
+        // A node takes so many bits.
+        let bits = usize::BITS - self.graph.nodes().leading_zeros();
         let mut pairs = Vec::with_capacity(from.len() * windows * (window - 1));
         for walk in 0..from.len() {
             for at in 0..windows {
-                let centre = node(walk, at) << 32;
+                let centre = node(walk, at) << bits;
                 pairs.extend((1..window).map(|step| centre | node(walk, at + step)));
             }
         }
-        pairs.sort_unstable();
-        let same = pairs.chunk_by(|a, b| a == b);
+        radix::sort(&mut pairs, 2 * bits);
         near.clear();
-        near.extend(same.map(|same| Near {
-            key: same[0],
+        near.extend(pairs.chunk_by(|a, b| a == b).map(|same| Near {
+            key: same[0] >> bits << 32 | same[0] & ((1 << bits) - 1),
             times: same.len() as u32,
             weight: same.len() as f32,
         }));

@@ -13,6 +13,7 @@ pub mod exact;
 pub mod kernel;
 pub mod pairs;
 mod pull;
+mod radix;
 pub mod rank;
 mod records;
 mod settings;
