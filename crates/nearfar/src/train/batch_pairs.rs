@@ -154,6 +154,7 @@ impl Batch {
     }
 
     /// The pairs that a node is the other end of; and these together with those of later nodes.
+    #[inline]
     pub(super) fn towards(&self, node: usize) -> (&[Incoming], &[Incoming]) {
         let start = if node > 0 { self.ends[node - 1].pairs as usize } else { 0 };
         let later = &self.incoming[start..];

@@ -11,7 +11,9 @@ pub(super) fn sort(numbers: &mut Vec<u64>, bits: u32) {
     for shift in (0..bits).step_by(DIGIT as usize) {
         let digit = |number: u64| (number >> shift) as usize % (1 << DIGIT);
         let mut next = [0_usize; 1 << DIGIT];
-        numbers.iter().for_each(|&number| next[digit(number)] += 1);
+        for &number in &*numbers {
+            next[digit(number)] += 1;
+        }
         let mut before = 0;
         for place in &mut next {
             before += std::mem::replace(place, before);
