@@ -145,3 +145,29 @@ pub(super) fn reject<const TOGETHER: usize>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Purpose;
+
+    #[test]
+    fn what_is_drawn_does_not_depend_on_how_much_is_proposed_together() {
+        fn draw<const TOGETHER: usize>(count: usize) -> (Vec<u32>, u64) {
+            let mut rng = Rng::new(3, Purpose::Negative, 0, 0);
+            let mut out = vec![0; count];
+            let propose = |rng: &mut Rng| {
+                let (k, unit) = rng.index_and_unit(10);
+                (k as u32, unit)
+            };
+            reject::<TOGETHER>(&mut rng, &mut out, 10.0, 0.45, propose, f64::from);
+            (out, rng.bits())
+        }
+        for count in [0, 1, 7, 64, 1000] {
+            let alone = draw::<1>(count);
+            assert!(alone.0.iter().all(|&k| k > 0), "0 weighs nothing");
+            assert_eq!(alone, draw::<5>(count));
+            assert_eq!(alone, draw::<64>(count));
+        }
+    }
+}
