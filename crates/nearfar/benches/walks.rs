@@ -16,7 +16,7 @@ use nearfar::graph::{EdgeList, Graph, Names, Node, ReadOptions, read};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
 use nearfar::positive::{Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::pairs::{Sampling, Sources};
+use nearfar::train::stream::sampling::{Sampling, Sources};
 use rayon::prelude::*;
 
 const LENGTH: usize = 80;

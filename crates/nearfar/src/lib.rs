@@ -5,6 +5,7 @@ mod file;
 mod matrix;
 mod memory;
 pub mod rng;
+pub mod simd;
 
 pub mod graph;
 

@@ -7,7 +7,6 @@ mod listener;
 mod measure;
 mod neighbors;
 mod outliers;
-mod paper;
 mod report;
 mod sample;
 mod scoring;
@@ -39,7 +38,7 @@ pub(crate) enum Command {
     /// Measure how the similarity of vectors goes with the distance of their nodes
     Measure(measure::Args),
     /// Run the experiments of the paper: tables, figures, pages
-    Paper(paper::Args),
+    Paper(nearfar_paper::Args),
     /// Find the nodes whose vectors are most like that of one node
     Neighbors(neighbors::Args),
     /// Make one page to look at: a map of the vectors, who is near and far, and the numbers
@@ -58,7 +57,11 @@ impl Command {
             Self::Synth(args) => synth::run(&args, quiet),
             Self::Outliers(args) => outliers::run(&args, quiet),
             Self::Measure(args) => measure::run(&args, quiet),
-            Self::Paper(args) => paper::run(&args, quiet),
+            Self::Paper(args) => nearfar_paper::run(&args, &|text| {
+                if !quiet {
+                    print::message(text);
+                }
+            }),
             Self::Neighbors(args) => neighbors::run(&args),
             Self::Report(args) => report::run(&args, quiet),
         }

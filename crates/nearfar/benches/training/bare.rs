@@ -9,7 +9,7 @@ use nearfar::graph::Node;
 use nearfar::negative::NegativeSampler;
 use nearfar::positive::PositiveSource;
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::pairs::Sampling;
+use nearfar::train::stream::sampling::Sampling;
 use rayon::prelude::*;
 
 use crate::{DIM, STEP};

@@ -25,9 +25,10 @@ use nearfar::graph::{EdgeList, Graph, Names};
 use nearfar::negative::{Amount, Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
 use nearfar::positive::{PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::blocks::Blocks;
-use nearfar::train::kernel::{Kernel, Step};
-use nearfar::train::pairs::{Pairs, Sampling, Sources};
+use nearfar::simd::InstructionSet;
+use nearfar::train::stream::blocks::Blocks;
+use nearfar::train::stream::kernel::Step;
+use nearfar::train::stream::sampling::{Pairs, Sampling, Sources};
 use nearfar::train::stream::{self, Tables};
 
 const DIM: usize = 128;
@@ -52,7 +53,7 @@ fn main() {
         "two threads: {:.1} GB/s of memory read and written, {:.0} GFlop/s; kernel {}",
         ceilings.memory / 1e9,
         ceilings.arithmetic / 1e9,
-        Kernel::detect().name()
+        InstructionSet::detect().name()
     );
     for size in SIZES {
         let nodes = size.parse().expect("a number");
@@ -127,7 +128,7 @@ fn epochs(
         let sampled = pairs.sample(sources, sampling, epoch, go_on);
         assert!(sampled.is_ok_and(|done| done.is_continue()), "nobody stops it");
         let sampled = Instant::now();
-        let loss = stream::train(Kernel::detect(), &mut tables, &pairs, |_| STEP, go_on);
+        let loss = stream::train(InstructionSet::detect(), &mut tables, &pairs, |_| STEP, go_on);
         assert!(loss.is_ok_and(|loss| loss.is_continue()), "nobody stops it");
         training += sampled.elapsed();
         count += pairs.count;

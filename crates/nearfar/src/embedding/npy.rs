@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
+use crate::file::npy::Array;
 use crate::file::{open, read_error, read_text, write_whole};
-use crate::graph::read::array::Array;
 use crate::graph::{Names, Node};
 
 pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {

@@ -20,8 +20,8 @@ use safetensors::{Dtype, SafeTensors};
 use super::npy::write_floats;
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
+use crate::file::npy::half;
 use crate::file::{read_all, write_whole};
-use crate::graph::read::array::half;
 use crate::graph::{Names, Node};
 
 pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
+use crate::file::lines::{Blocks, Lines, Parsed, is_utf8};
 use crate::file::write_whole;
 use crate::graph::Node;
-use crate::graph::read::lines::{Blocks, Lines, Parsed, is_utf8};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {

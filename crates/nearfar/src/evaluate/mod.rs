@@ -1,17 +1,11 @@
 //! Stage 8, is it good: scores of vectors, anyone's vectors.
 
-mod cholesky;
 mod classify;
 pub mod decisions;
 mod every;
-mod examples;
 mod links;
 mod logistic;
-mod loss;
 pub mod measure;
-mod minimise;
-mod pass;
-mod products;
 pub mod ranking;
 mod summary;
 

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::outside::Outside;
-use super::rows::Row;
+use super::other_components::Outside;
+use super::rejection::Row;
 use crate::distance::{Cell, Landmarks};
 use crate::graph::Node;
 use crate::rng::Rng;

@@ -36,9 +36,9 @@
 use rayon::prelude::*;
 
 use super::clusters::{Clusters, Counting};
+use super::landmark_index::Places;
 use super::law::DistanceLaw;
-use super::places::Places;
-use super::rows::reject;
+use super::rejection::reject;
 use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Landmarks};
 use crate::error::Result;

@@ -6,12 +6,12 @@ mod degree;
 mod edge;
 mod landmark;
 mod landmark_approx;
+mod landmark_index;
 mod law;
 mod levels;
-mod outside;
-mod places;
+mod other_components;
 mod plan;
-mod rows;
+mod rejection;
 mod table;
 mod uniform;
 

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::law::DistanceLaw;
-use super::outside::Outside;
-use super::rows::Row;
+use super::other_components::Outside;
+use super::rejection::Row;
 use super::{NegativeSampler, Negatives};
 use crate::distance::{Cell, Far, HopRows, HopTable};
 use crate::error::{Error, Result};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::kernel::Step;
+use super::stream::kernel::Step;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 

@@ -36,14 +36,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::config::{Model, TrainConfig};
-use super::kernel::wrong_and_loss;
-use super::pull::Pull;
+use super::l2::Pull;
 use super::{Done, Run, State, small_vectors};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{add, multiply_by_transposed};
 use crate::negative::NegativeSampler;
 use crate::positive::{Edges, MeetingRow, Meetings};
+use crate::simd::sigmoid_loss;
 
 /// A node whose pairs weigh more than this takes smaller steps. The mean is 2 + 2 w.
 const HEAVY: f64 = 8.0;
@@ -184,7 +184,7 @@ fn push(products: &mut [f32], total: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0.0; LANES];
     let mut one = |lane: usize, s: &mut f32, weight: f32| {
-        let (sigma, loss) = wrong_and_loss(-*s);
+        let (sigma, loss) = sigmoid_loss(-*s);
         *s = weight * sigma;
         sums[lane] += weight * loss;
     };

@@ -1,30 +1,15 @@
 //! Stage 7, pull and push: training the vectors.
 
-mod ahead;
 mod batch;
-mod batch_pairs;
-pub mod blocks;
-pub mod buckets;
-mod checkpoint;
 mod config;
-mod draw;
-mod event;
 pub mod exact;
-pub mod kernel;
-pub mod pairs;
-mod pull;
-mod radix;
-pub mod rank;
-mod records;
+pub mod l2;
+mod observe;
 mod settings;
-mod slopes;
 pub mod stream;
-mod windows;
 
-pub use checkpoint::{Checkpoint, State};
 pub use config::{L2, Model, Protocol, TrainConfig, Trainer};
-pub use event::{Event, Scores, Sink};
-pub use records::{Records, Saving};
+pub use observe::{Checkpoint, Event, Records, Saving, Scores, Sink, State};
 pub use settings::Settings;
 
 use std::ops::ControlFlow;
@@ -37,13 +22,12 @@ use crate::graph::{Graph, Node};
 use crate::negative::NegativeSampler;
 use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
-use batch::Batches;
-use blocks::Blocks;
-use buckets::Buckets;
-use draw::Draws;
+use crate::simd::{InstructionSet, LANES};
+use batch::{Batches, Draws};
 use exact::{Exact, Objective};
-use kernel::{Kernel, LANES};
 use stream::Stream;
+use stream::blocks::Blocks;
+use stream::buckets::Buckets;
 
 /// The memory that training takes beside the graph and what negatives are drawn from: the tables,
 /// the pairs of an epoch and, if negatives are drawn `ahead`, those of some epochs.
@@ -88,7 +72,7 @@ fn epochs_ahead(graph: &Graph, config: &TrainConfig) -> usize {
     if config.windows() > 1 || config.parts(graph) > 1 {
         1
     } else {
-        ahead::epochs_ahead(config.epochs(), bytes as u64)
+        stream::negatives_ahead::epochs_ahead(config.epochs(), bytes as u64)
     }
 }
 
@@ -96,7 +80,7 @@ fn epochs_ahead(graph: &Graph, config: &TrainConfig) -> usize {
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The instruction set.
-    pub kernel: Kernel,
+    pub kernel: InstructionSet,
     /// A state to go on from.
     pub checkpoint: Option<Checkpoint>,
 }
@@ -104,7 +88,7 @@ pub struct Start {
 impl Default for Start {
     /// At the beginning, with the fastest kernel.
     fn default() -> Self {
-        Self { kernel: Kernel::detect(), checkpoint: None }
+        Self { kernel: InstructionSet::detect(), checkpoint: None }
     }
 }
 
@@ -151,7 +135,7 @@ pub fn embed_from(
             let checkpoint = checkpoint.as_ref();
             Box::new(Stream::new(kernel, checkpoint, graph, positives, negatives, config)?)
         }
-        _ if checkpoint.is_some() => return Err(checkpoint::no_checkpoints()),
+        _ if checkpoint.is_some() => return Err(observe::no_checkpoints()),
         Trainer::Exact => Box::new(Exact::new(graph, negatives, config)),
         Trainer::Batch => {
             let walks = (!config.model.by_edges()).then(|| positives(graph, config));

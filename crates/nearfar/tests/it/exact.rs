@@ -8,7 +8,7 @@ use nearfar::negative::{NegativeSampler, Negatives};
 use nearfar::positive::{Edges, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::exact::Objective;
-use nearfar::train::pairs::{Pairs, Sampling, Sources};
+use nearfar::train::stream::sampling::{Pairs, Sampling, Sources};
 use nearfar::train::{L2, Model, TrainConfig, Trainer, embed};
 
 use crate::graphs::{islands, random, star};

@@ -9,7 +9,7 @@ use nearfar::negative::{
     Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
 };
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::kernel::Kernel;
+use nearfar::simd::InstructionSet;
 use nearfar::train::{
     Checkpoint, Event, L2, Model, Sink, Start, State, TrainConfig, embed, embed_from,
 };
@@ -111,7 +111,7 @@ fn kernels_lead_to_nearly_the_same_vectors() {
         let start = Start { kernel, ..Default::default() };
         embed_from(start, &graph, &*negatives, &config, &mut ()).unwrap()
     };
-    let all: Vec<_> = Kernel::available().into_iter().map(train).collect();
+    let all: Vec<_> = InstructionSet::available().into_iter().map(train).collect();
     for vectors in &all {
         let far = vectors.iter().zip(&all[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(far < 1e-3, "{far}");

@@ -1,8 +1,7 @@
 //! One run: train, predict, score.
 
 use super::super::decisions::{Confusion, Outcomes, f1_macro, f1_micro, label_outcomes, ravel};
-use super::super::examples::Examples;
-use super::super::logistic::Logistic;
+use super::super::logistic::{Examples, Logistic};
 use super::split::Parts;
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};

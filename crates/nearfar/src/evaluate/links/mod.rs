@@ -10,8 +10,7 @@ pub use hold_out::{HeldOut, hold_out};
 pub use operator::Operator;
 
 use super::Summary;
-use super::examples::Examples;
-use super::logistic::Logistic;
+use super::logistic::{Examples, Logistic};
 use super::ranking::{average_precision, hits_at, mean_reciprocal_rank, roc_auc};
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};

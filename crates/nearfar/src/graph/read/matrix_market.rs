@@ -16,9 +16,9 @@
 use std::path::Path;
 
 use super::super::{EdgeList, Names, Node};
-use super::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 use super::square;
 use crate::error::{Error, Result};
+use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 /// Reads a matrix as a graph.
 pub(super) fn read(path: &Path) -> Result<EdgeList> {

@@ -1,8 +1,6 @@
 //! Reading graphs: the format is recognised by the file, nothing has to be said.
 
-pub(crate) mod array;
 pub(crate) mod ids;
-pub(crate) mod lines;
 mod matrix_market;
 mod numpy;
 #[cfg(feature = "parquet")]

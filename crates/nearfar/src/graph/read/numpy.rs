@@ -8,10 +8,10 @@
 use std::path::Path;
 
 use super::super::EdgeList;
-use super::array::Array;
 use super::ids::{Id, Ids};
 use super::{open, read_error};
 use crate::error::{Error, Result};
+use crate::file::npy::Array;
 
 /// Reads an edge array; also how it was understood, where there is a choice.
 pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<(EdgeList, Vec<String>)> {

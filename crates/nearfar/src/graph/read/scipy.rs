@@ -13,9 +13,9 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::super::{EdgeList, Names, Node};
-use super::array::Array;
 use super::{open_seekable, read_error, square};
 use crate::error::{Error, Result};
+use crate::file::npy::Array;
 
 /// Reads a matrix as a graph.
 pub(super) fn read(path: &Path) -> Result<EdgeList> {

@@ -12,8 +12,8 @@ use memchr::memchr;
 use super::super::names::{hash, integer};
 use super::super::{EdgeList, Words};
 use super::ids::Ids;
-use super::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 use crate::error::{Error, Result};
+use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 const NO_EDGE: &str = "no edge in it; expected lines 'source target [weight]'";
 

@@ -1,0 +1,217 @@
+//! How many dimensions a set of vectors really uses.
+//!
+//! Effective rank = exp(entropy of the normalised eigenvalues of ZᵀZ): dim if all directions carry
+//! the same weight, 1 if all vectors lie on a line (Roy and Vetterli, *The effective rank*, 2007).
+
+#![allow(unsafe_code)]
+#![allow(clippy::inline_always, reason = "work is compiled for its instruction set")]
+
+use crate::simd::{InstructionSet, LANES, Vector, Work};
+
+/// The effective rank of the first `dim` numbers of rows. 0 if they are all zero.
+pub fn effective_rank<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> f64 {
+    let eigenvalues = eigenvalues(gram(rows, dim), dim);
+    let total: f64 = eigenvalues.iter().map(|value| value.max(0.0)).sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let shares = eigenvalues.iter().map(|value| value.max(0.0) / total);
+    shares.filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum::<f64>().exp()
+}
+
+/// ZᵀZ.
+fn gram<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
+    let padded = dim.next_multiple_of(LANES);
+    let mut numbers = Vec::new();
+    for (at, row) in rows.enumerate() {
+        numbers.extend_from_slice(&row[..dim]);
+        numbers.resize((at + 1) * padded, 0.0);
+    }
+    let rows: Vec<&[f32]> = numbers.chunks_exact(padded).collect();
+    // SAFETY: all rows are as long as the work takes them for.
+    let sums = unsafe { InstructionSet::detect().run(Gram { rows: &rows, padded }) };
+    let entry = |i: usize, j: usize| f64::from(sums[i.max(j) * padded + i.min(j)]);
+    (0..dim).flat_map(|i| (0..dim).map(move |j| entry(i, j))).collect()
+}
+
+/// The sums of a_i a_j over rows a, for j up to the end of the vector that i is in.
+struct Gram<'a> {
+    rows: &'a [&'a [f32]],
+    padded: usize,
+}
+
+impl Work for Gram<'_> {
+    type Out = Vec<f32>;
+
+    /// Four rows at a time: a sum is then loaded and stored once for four products.
+    #[inline(always)]
+    unsafe fn on<V: Vector>(self) -> Vec<f32> {
+        let Self { rows, padded } = self;
+        let mut sums = vec![0.0; padded * padded];
+        let zeros = vec![0.0; padded];
+        for four in rows.chunks(4) {
+            let four: [&[f32]; 4] = std::array::from_fn(|at| *four.get(at).unwrap_or(&&zeros[..]));
+            for (i, sums) in sums.chunks_exact_mut(padded).enumerate() {
+                // SAFETY: the caller promises that rows are padded, so whole vectors lie in them.
+                unsafe {
+                    let factors = four.map(|row| V::splat(row[i]));
+                    for from in (0..=i).step_by(LANES) {
+                        let sum = sums.as_mut_ptr().add(from);
+                        let mut total = V::load(sum);
+                        for (row, factor) in four.iter().zip(factors) {
+                            total = factor.mul_add(V::load(row.as_ptr().add(from)), total);
+                        }
+                        total.store(sum);
+                    }
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// The eigenvalues of a symmetric matrix: Householder's reduction to three diagonals, then QL with
+/// implicit shifts (Golub and Van Loan, *Matrix computations*, chapter 8). O(dim³), once.
+fn eigenvalues(mut a: Vec<f64>, n: usize) -> Vec<f64> {
+    let (mut diagonal, mut beside) = (vec![0.0; n], vec![0.0; n]);
+    for k in (1..n).rev() {
+        // A reflection that empties row k left of the place beside the diagonal.
+        let row: Vec<f64> = a[k * n..k * n + k].to_vec();
+        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let last = row[k - 1];
+        let rest: f64 = row[..k - 1].iter().map(|x| x.abs()).sum();
+        if rest == 0.0 {
+            beside[k] = last;
+        } else {
+            let alpha = if last > 0.0 { -norm } else { norm };
+            beside[k] = alpha;
+            let mut v = row;
+            v[k - 1] -= alpha;
+            let scale = 2.0 / v.iter().map(|x| x * x).sum::<f64>();
+            // Row by row, as the matrix is symmetric: no sum waits for itself.
+            let mut p = vec![0.0; k];
+            for (row, &v) in a.chunks_exact(n).zip(&v) {
+                p.iter_mut().zip(row).for_each(|(p, a)| *p += scale * v * a);
+            }
+            let half = 0.5 * scale * p.iter().zip(&v).map(|(p, v)| p * v).sum::<f64>();
+            let w: Vec<f64> = p.iter().zip(&v).map(|(p, v)| p - half * v).collect();
+            for i in 0..k {
+                for j in 0..k {
+                    a[i * n + j] -= v[i] * w[j] + w[i] * v[j];
+                }
+            }
+        }
+    }
+    for k in 0..n {
+        diagonal[k] = a[k * n + k];
+    }
+    ql(&mut diagonal, &mut beside);
+    diagonal
+}
+
+/// Turns the diagonal of a tridiagonal matrix into its eigenvalues; `beside[k]` stands between
+/// k − 1 and k.
+fn ql(diagonal: &mut [f64], beside: &mut [f64]) {
+    let n = diagonal.len();
+    beside.rotate_left(1.min(n));
+    for low in 0..n {
+        for _ in 0..50 {
+            let small = |k: &usize| {
+                beside[*k].abs() <= f64::EPSILON * (diagonal[*k].abs() + diagonal[*k + 1].abs())
+            };
+            let high = (low..n - 1).find(small).unwrap_or(n - 1);
+            if high == low {
+                break;
+            }
+            let mut g = (diagonal[low + 1] - diagonal[low]) / (2.0 * beside[low]);
+            let r = length(g, 1.0);
+            g = diagonal[high] - diagonal[low] + beside[low] / (g + r.copysign(g));
+            let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+            for k in (low..high).rev() {
+                let (f, b) = (s * beside[k], c * beside[k]);
+                let r = length(f, g);
+                beside[k + 1] = r;
+                if r == 0.0 {
+                    diagonal[k + 1] -= p;
+                    beside[high] = 0.0;
+                    break;
+                }
+                (s, c) = (f / r, g / r);
+                g = diagonal[k + 1] - p;
+                let t = (diagonal[k] - g) * s + 2.0 * c * b;
+                p = s * t;
+                diagonal[k + 1] = g + p;
+                g = c * t - b;
+            }
+            diagonal[low] -= p;
+            beside[low] = g;
+            beside[high] = 0.0;
+        }
+    }
+}
+
+/// √(a² + b²). The squares of numbers that come from 32 bits neither overflow nor vanish in 64.
+fn length(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+
+    #[test]
+    fn eigenvalues_of_known_matrices() {
+        let mut found = eigenvalues(vec![2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 2.0], 3);
+        found.sort_by(f64::total_cmp);
+        let root = 2_f64.sqrt();
+        for (found, exact) in found.iter().zip([2.0 - root, 2.0, 2.0 + root]) {
+            assert!((found - exact).abs() < 1e-12);
+        }
+        assert_eq!(eigenvalues(vec![5.0], 1), [5.0]);
+    }
+
+    #[test]
+    fn traces_of_random_matrices_agree() {
+        // Σ λ = tr A and Σ λ² = tr A² for symmetric A.
+        let n = 40;
+        let mut rng = Rng::new(0, Purpose::Start, 0, 0);
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let x = rng.unit() - 0.5;
+                (a[i * n + j], a[j * n + i]) = (x, x);
+            }
+        }
+        let trace: f64 = (0..n).map(|i| a[i * n + i]).sum();
+        let square: f64 = a.iter().map(|x| x * x).sum();
+        let found = eigenvalues(a, n);
+        assert!((found.iter().sum::<f64>() - trace).abs() < 1e-9);
+        assert!((found.iter().map(|x| x * x).sum::<f64>() - square).abs() < 1e-9);
+    }
+
+    #[test]
+    fn products_of_columns() {
+        let dim = 21;
+        let mut rng = Rng::new(1, Purpose::Start, 0, 0);
+        let row = |_| (0..dim).map(|_| rng.unit() as f32 - 0.5).collect();
+        let rows: Vec<Vec<f32>> = (0..7).map(row).collect();
+        let found = gram(rows.iter().map(Vec::as_slice), dim);
+        for (at, found) in found.iter().enumerate() {
+            let (i, j) = (at / dim, at % dim);
+            let exact: f64 = rows.iter().map(|row| f64::from(row[i]) * f64::from(row[j])).sum();
+            assert!((found - exact).abs() < 1e-6, "{i}, {j}: {found} for {exact}");
+        }
+    }
+
+    #[test]
+    fn the_rank_of_simple_sets() {
+        let axes: Vec<Vec<f32>> =
+            (0..8).map(|at| (0..8).map(|k| f32::from(u8::from(k == at))).collect()).collect();
+        let rank = |rows: &[Vec<f32>]| effective_rank(rows.iter().map(Vec::as_slice), 8);
+        assert!((rank(&axes) - 8.0).abs() < 1e-9);
+        assert!((rank(&axes[..3]) - 3.0).abs() < 1e-9);
+        assert!((rank(&[axes[0].clone(), axes[0].clone()]) - 1.0).abs() < 1e-9);
+        assert!(rank(&[vec![0.0; 8]]).abs() < 1e-9);
+    }
+}
