@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use nearfar::embedding::Embedding;
-use nearfar::evaluate::Every;
+use nearfar::evaluate::PeriodicScores;
 use nearfar::evaluate::measure::{MeasureConfig, measure};
 use nearfar::negative::parse_bytes;
 use nearfar::project::{ProjectConfig, project};
@@ -220,12 +220,12 @@ impl Cell {
             self.settings.plan(graph, parse_bytes("16GB").map_err(anyhow::Error::msg)?)?;
         let mut watch = Watch::default();
         let every = train.epochs().div_ceil(SCORINGS);
-        let mut scored = Every::new(every, graph, labels, splits, &mut watch)?;
+        let mut scored = PeriodicScores::new(every, graph, labels, splits, &mut watch)?;
         let vectors = embed(graph, &*plan.build(graph)?, train, &mut scored)?;
         let seconds = watch.training.as_secs_f64() / train.epochs() as f64;
         let outcome =
             Outcome { curve: watch.curve, seconds, bytes: plan.bytes, ..Default::default() };
-        let embedding = |vectors| Embedding::new(graph.names().clone(), train.dim, vectors);
+        let embedding = |vectors| Embedding::new(graph.ids().clone(), train.dim, vectors);
         Ok(match self.want {
             Want::Scores => outcome,
             Want::Map => {

@@ -1,6 +1,6 @@
 //! The experiments as lists of training runs.
 
-use nearfar::negative::Amount;
+use nearfar::negative::LandmarkCount;
 use nearfar::train::Settings;
 
 use crate::cells::{Cell, Want};
@@ -109,7 +109,8 @@ impl Experiment {
                 for scaling in table_3() {
                     let settings = |seed| {
                         let mut settings = scaling.row.settings(seed);
-                        settings.negatives.landmarks = scaling.landmarks.map(Amount::Share);
+                        settings.negatives.landmarks =
+                            scaling.landmarks.map(LandmarkCount::Fraction);
                         settings
                     };
                     let share = scaling.landmarks.unwrap_or(1.0);

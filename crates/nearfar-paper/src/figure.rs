@@ -29,7 +29,7 @@ const FEW: usize = 20;
 /// Panels, and the names of what they show.
 #[derive(Default)]
 pub(crate) struct Figure {
-    /// Names of the series, in the order of their colours.
+    /// NodeIds of the series, in the order of their colours.
     pub(crate) legend: Vec<String>,
     pub(crate) panels: Vec<Panel>,
     /// Panels in a row.
@@ -44,7 +44,7 @@ pub(crate) struct Panel {
     pub(crate) x: String,
     pub(crate) y: String,
     pub(crate) series: Vec<Series>,
-    /// Names of the values 0, 1, 2, … of y, from the top, if those are no numbers.
+    /// NodeIds of the values 0, 1, 2, … of y, from the top, if those are no numbers.
     pub(crate) names: Vec<String>,
     /// The range of y, if it is not that of the series.
     pub(crate) range: Option<(f64, f64)>,

@@ -99,7 +99,7 @@ mod tests {
         let page = Page {
             name: "some",
             title: "Some numbers".to_owned(),
-            text: "Words.".to_owned(),
+            text: "StringIds.".to_owned(),
             head: ["row", "F1"].map(str::to_owned).to_vec(),
             rows: vec![["a, b", "0.5"].map(str::to_owned).to_vec()],
             figure: Figure::default(),
@@ -108,7 +108,7 @@ mod tests {
         insta::assert_snapshot!(page.markdown(false), @r"
         # Some numbers
 
-        Words.
+        StringIds.
 
         | row | F1 |
         | --- | --- |

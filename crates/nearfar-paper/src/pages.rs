@@ -1,7 +1,7 @@
 //! The pages of the experiments: a table and a figure each, from what came out of the runs.
 
 use anyhow::Context;
-use nearfar::distance::Summary;
+use nearfar::distance::DistanceSummary;
 use nearfar::negative::Negatives;
 
 use crate::cells::{Outcome, Results};
@@ -97,7 +97,7 @@ impl Press<'_> {
         let names = Experiment::Table1.graphs(self.scope);
         for name in names.into_iter().filter(|name| self.graphs.has(name)) {
             let labelled = self.graphs.get(name, 0)?;
-            let stats = Summary::new(&labelled.graph, None, 0);
+            let stats = DistanceSummary::new(&labelled.graph, None, 0);
             rows.push(vec![
                 name.to_owned(),
                 stats.graph.nodes.to_string(),

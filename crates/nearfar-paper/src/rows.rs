@@ -1,7 +1,7 @@
 //! What the paper compares, as data: the rows of its tables, the curves of its figures, and the
 //! figures that it reports.
 
-use nearfar::negative::{Amount, NegativeConfig, Negatives};
+use nearfar::negative::{LandmarkCount, NegativeConfig, Negatives};
 use nearfar::train::{Model, Protocol, Settings, TrainConfig, Trainer};
 
 /// The graphs of the paper's tables, in the order of its columns.
@@ -174,7 +174,7 @@ impl Row {
         // Table 2 has the figures of table 3 with a tenth of the nodes.
         let by_landmarks =
             matches!(self.negatives, Negatives::Landmark | Negatives::LandmarkApprox);
-        let landmarks = by_landmarks.then_some(Amount::Share(0.1));
+        let landmarks = by_landmarks.then_some(LandmarkCount::Fraction(0.1));
         let negatives =
             NegativeConfig { negatives: self.negatives, landmarks, ..Default::default() };
         Settings { negatives, train }

@@ -52,7 +52,7 @@ impl Embedding {
 
     /// The ids: none if they are 0, 1, 2, …
     fn ids(&self, py: Python<'_>) -> Option<PyIds> {
-        ids(py, self.0.names())
+        ids(py, self.0.ids())
     }
 
     /// The rows of the k nearest of each row, and how near they are.
@@ -130,7 +130,7 @@ pub(crate) fn embed(
         let mut listener = Listener { caller, records };
         let vectors = embed_from(start, &graph, &*sampler, &settings.train, &mut listener)?;
         listener.records.finish()?;
-        nearfar::embedding::Embedding::new(graph.names().clone(), settings.train.dim, vectors)
+        nearfar::embedding::Embedding::new(graph.ids().clone(), settings.train.dim, vectors)
     })
     .map(Embedding::of)
 }

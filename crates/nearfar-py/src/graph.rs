@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use nearfar::distance::{Summary, hops};
+use nearfar::distance::{DistanceSummary, hops};
 use nearfar::graph::{
-    Dataset, Dropped, EdgeList, Labels, Names, Node, Preset, ReadOptions, Splits, SynthConfig,
+    Dataset, Dropped, EdgeList, Labels, Node, NodeIds, Preset, ReadOptions, Splits, SynthConfig,
 };
 use numpy::ndarray::ArrayView1;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -62,7 +62,7 @@ impl Graph {
             let pairs: Vec<(Node, Node)> = sources.into_iter().zip(targets).collect();
             let largest = pairs.iter().map(|(a, b)| a.max(b)).max();
             let nodes = nodes.unwrap_or(largest.map_or(0, |&row| row as usize + 1));
-            let (graph, dropped) = EdgeList { pairs, weights, names: names(nodes, ids) }.build()?;
+            let (graph, dropped) = EdgeList { pairs, weights, ids: names(nodes, ids) }.build()?;
             Ok(Dataset { dropped, ..Dataset::of(graph) })
         })?;
         Ok(Self::of(graph))
@@ -81,8 +81,8 @@ impl Graph {
         let weights = weights.map(|weights| weights.as_array().to_vec());
         let graph = work::run(py, None, None, move |_| {
             let offsets: Vec<usize> = offsets.into_iter().map(|at| at as usize).collect();
-            let names = names(offsets.len().saturating_sub(1), None);
-            let rows = nearfar::graph::Rows { offsets, targets, weights, names };
+            let ids = names(offsets.len().saturating_sub(1), None);
+            let rows = nearfar::graph::Rows { offsets, targets, weights, ids };
             let (graph, dropped) = rows.build()?;
             Ok(Dataset { dropped, ..Dataset::of(graph) })
         })?;
@@ -138,10 +138,10 @@ impl Graph {
 
     /// The ids: none if they are 0, 1, 2, …
     fn ids(&self, py: Python<'_>) -> Option<PyIds> {
-        ids(py, self.shared.names())
+        ids(py, self.shared.ids())
     }
 
-    /// Every edge once: sources, targets, and weights if there are any.
+    /// PeriodicScores edge once: sources, targets, and weights if there are any.
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
         let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
@@ -177,7 +177,7 @@ impl Graph {
     fn stats(&self, py: Python<'_>, sources: Option<usize>, seed: u64) -> PyResult<String> {
         let (own, classes) = (Arc::clone(&self.shared), self.labels.as_ref().map(Labels::classes));
         work::run(py, None, None, move |_| {
-            let summary = Summary { classes, ..Summary::new(&own, sources, seed) };
+            let summary = DistanceSummary { classes, ..DistanceSummary::new(&own, sources, seed) };
             Ok(serde_json::to_string(&summary).unwrap_or_default())
         })
     }
@@ -229,20 +229,20 @@ fn read_rows<T: Copy + Into<i64>>(rows: &ArrayView1<'_, T>, nodes: usize) -> PyR
     }
 }
 
-/// The names of n nodes.
-pub(crate) fn names(nodes: usize, ids: Option<Vec<String>>) -> Names {
+/// The ids of n nodes.
+pub(crate) fn names(nodes: usize, ids: Option<Vec<String>>) -> NodeIds {
     match ids {
-        None => Names::Range { start: 0, len: nodes },
-        Some(ids) => Names::Words(ids.into_iter().collect()),
+        None => NodeIds::Range { start: 0, len: nodes },
+        Some(ids) => NodeIds::StringIds(ids.into_iter().collect()),
     }
 }
 
-/// The ids that names stand for: integers if all of them are, else texts. None for 0, 1, 2, …
-pub(crate) fn ids(py: Python<'_>, names: &Names) -> Option<PyIds> {
-    if let Names::Range { start: 0, .. } = names {
+/// What ids stand for: integers if all of them are, else texts. None for 0, 1, 2, …
+pub(crate) fn ids(py: Python<'_>, ids: &NodeIds) -> Option<PyIds> {
+    if let NodeIds::Range { start: 0, .. } = ids {
         return None;
     }
-    let texts: Vec<String> = (0..names.len() as Node).map(|row| names.get(row).into()).collect();
+    let texts: Vec<String> = (0..ids.len() as Node).map(|row| ids.get(row).into()).collect();
     // Only what is written in the one usual way: 07 and 7 are two nodes.
     let integer = |text: &String| text.parse().ok().filter(|id: &i64| id.to_string() == *text);
     Some(match texts.iter().map(integer).collect::<Option<Vec<i64>>>() {

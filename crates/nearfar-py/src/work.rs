@@ -124,13 +124,14 @@ fn listen(messages: &Receiver<Told>, callback: Option<&Py<PyAny>>) -> PyResult<(
     loop {
         match messages.recv_timeout(TICK) {
             Ok(Told { event, answer }) => {
-                let go_on = Python::attach(|py| {
+                let keep_going = Python::attach(|py| {
                     check_interrupt(py)?;
                     callback.map_or(Ok(true), |f| f.bind(py).call1((event,))?.is_truthy())
                 })?;
-                let go_on = if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+                let keep_going =
+                    if keep_going { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
                 // Nobody waits for the answer if the work failed.
-                let _ = answer.send(go_on);
+                let _ = answer.send(keep_going);
             }
             Err(RecvTimeoutError::Timeout) => Python::attach(check_interrupt)?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -2,7 +2,7 @@
 //!
 //! Writes a power-law graph of a million nodes to a temporary folder, with integer and with
 //! string ids, and reports the rate of reading, the peak memory of the process, and the time to
-//! build the landmark laws. Every measurement runs in a process of its own, so that peaks do not
+//! build the landmark laws. PeriodicScores measurement runs in a process of its own, so that peaks do not
 //! mix. Run with `cargo bench -p nearfar --bench large`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nearfar::graph::{ReadOptions, read};
-use nearfar::negative::{Amount, Budget, NegativeConfig, NegativePlan, Negatives};
+use nearfar::negative::{Budget, LandmarkCount, NegativeConfig, NegativePlan, Negatives};
 use nearfar::rng::{Purpose, Rng};
 
 const NODES: usize = 1_000_000;
@@ -60,7 +60,7 @@ fn measure(task: &str, file: &str) {
     }
     let config = NegativeConfig {
         negatives: if task == "landmark" { Negatives::Landmark } else { Negatives::LandmarkApprox },
-        landmarks: Some(Amount::Count(1000)),
+        landmarks: Some(LandmarkCount::Count(1000)),
         ..Default::default()
     };
     let start = Instant::now();

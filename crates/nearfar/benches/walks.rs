@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nearfar::graph::{EdgeList, Graph, Names, Node, ReadOptions, read};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds, ReadOptions, read};
 use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
 use nearfar::positive::{Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
@@ -39,8 +39,8 @@ fn uniform(nodes: usize, edges: usize) -> Graph {
     let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
     let mut end = || rng.below(nodes) as Node;
     let pairs = (0..edges).map(|_| (end(), end())).collect();
-    let names = Names::Range { start: 0, len: nodes };
-    EdgeList { pairs, weights: None, names }.build().expect("edges between nodes").0
+    let ids = NodeIds::Range { start: 0, len: nodes };
+    EdgeList { pairs, weights: None, ids }.build().expect("edges between nodes").0
 }
 
 fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {

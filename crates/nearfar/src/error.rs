@@ -1,4 +1,4 @@
-//! One error type. Every message says what is wrong, where, and what to change.
+//! One error type. PeriodicScores message says what is wrong, where, and what to change.
 
 use std::path::{Path, PathBuf};
 

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
     let graph = Arc::new(graph);
     let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
-    check_writable(&args.output, args.format, graph.names())?;
+    check_writable(&args.output, args.format, graph.ids())?;
     args.report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;
     let settings = &args.options.settings;
     let (mut saving, mut checkpoint) = (None, None);
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let records = Records::new(args.log.as_deref(), saving)?.with_settings(settings);
     let listener = Listener::new(settings.train.epochs(), records, quiet)?;
     let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
-    let embedding = Embedding::new(graph.names().clone(), settings.train.dim, vectors)?;
+    let embedding = Embedding::new(graph.ids().clone(), settings.train.dim, vectors)?;
     embedding.save(&args.output, args.format)?;
     if !quiet {
         let (nodes, dim) = (embedding.nodes() as u64, embedding.dim());

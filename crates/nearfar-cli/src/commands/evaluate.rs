@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::{
-    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, Protocol, classify,
+    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, SplitMethod, classify,
     read_labels, read_splits, splits_in,
 };
 
@@ -63,8 +63,8 @@ fn table(args: &Args, scores: &Classification) -> String {
         if scores.multi_label { "labels, several a node" } else { "classes" },
     );
     let parts = match &scores.protocol {
-        Protocol::Fixed => "as the splits say".to_owned(),
-        Protocol::Random { train_ratio, repeats, stratified, seed } => format!(
+        SplitMethod::Fixed => "as the splits say".to_owned(),
+        SplitMethod::Random { train_ratio, repeats, stratified, seed } => format!(
             "random {train_ratio} of {}, {repeats} times, seed {seed}",
             if *stratified { "every class" } else { "all labelled" },
         ),

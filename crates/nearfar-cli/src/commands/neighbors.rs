@@ -42,14 +42,14 @@ struct Neighbor {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let embedding = Embedding::load(&args.embedding)?;
     embedding.check_finite().with_context(|| args.embedding.display().to_string())?;
-    let node = embedding.names().find(&args.node).with_context(|| {
-        let first = embedding.names().get(0);
+    let node = embedding.ids().find(&args.node).with_context(|| {
+        let first = embedding.ids().get(0);
         let file = args.embedding.display();
         format!("no node '{}' in {file}; ids look like '{first}'", args.node)
     })?;
     let by = if args.dot { Similarity::Dot } else { Similarity::Cosine };
     let neighbors = embedding.neighbours(node, args.k, by).into_iter().map(|(node, similarity)| {
-        Neighbor { node: embedding.names().get(node).into_owned(), similarity }
+        Neighbor { node: embedding.ids().get(node).into_owned(), similarity }
     });
     let neighbors = Neighbors { node: &args.node, neighbors: neighbors.collect() };
     if args.json { print::json(&neighbors) } else { print::result(&table(&neighbors, by)) }

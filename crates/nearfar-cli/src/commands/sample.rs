@@ -56,8 +56,8 @@ struct Sample {
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
-    let centre = graph.names().find(&args.node).with_context(|| {
-        let first = graph.names().get(0);
+    let centre = graph.ids().find(&args.node).with_context(|| {
+        let first = graph.ids().get(0);
         format!(
             "--node {}: there is no such node in {}; ids look like '{first}'",
             args.node, args.graph
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let (far, by_distance) = by_distance(&graph, centre, &counts, args)?;
     if args.json {
         let drawn = (0..).zip(&counts).filter(|(_, count)| **count > 0);
-        let drawn = drawn.map(|(row, &count)| (graph.names().get(row).into_owned(), count.into()));
+        let drawn = drawn.map(|(row, &count)| (graph.ids().get(row).into_owned(), count.into()));
         return print::json(&Sample {
             node: args.node.clone(),
             draws: args.n,
@@ -149,12 +149,8 @@ fn table(
     for &node in order.iter().take(10) {
         let count = counts[node as usize];
         let share = 100.0 * count as f64 / args.n as f64;
-        let _ = writeln!(
-            text,
-            "  {:<20} {:>10}  {share:6.3} %",
-            graph.names().get(node),
-            grouped(count)
-        );
+        let _ =
+            writeln!(text, "  {:<20} {:>10}  {share:6.3} %", graph.ids().get(node), grouped(count));
     }
     text
 }

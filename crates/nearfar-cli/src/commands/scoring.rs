@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use nearfar::evaluate::{Best, Every};
+use nearfar::evaluate::{BestEpoch, PeriodicScores};
 use nearfar::graph::{Graph, Labels, Split, Splits};
 
 use super::listener::Listener;
@@ -68,8 +68,8 @@ impl Scoring {
         &'a self,
         graph: &'a Graph,
         listener: &'a mut Listener,
-    ) -> nearfar::Result<Every<'a>> {
-        let every = Every::new(self.every, graph, &self.labels, &self.splits, listener)?;
+    ) -> nearfar::Result<PeriodicScores<'a>> {
+        let every = PeriodicScores::new(self.every, graph, &self.labels, &self.splits, listener)?;
         match self.stop_early {
             Some(patience) => every.stop_early(patience),
             None => Ok(every),
@@ -83,7 +83,7 @@ impl Scoring {
 }
 
 /// The vectors to write: the best on validation if those are wanted, else the last.
-pub(super) fn chosen(best: Option<Best>, last: Vec<f32>, quiet: bool) -> Vec<f32> {
+pub(super) fn chosen(best: Option<BestEpoch>, last: Vec<f32>, quiet: bool) -> Vec<f32> {
     let Some(best) = best else { return last };
     if !quiet {
         print::message(&format!(

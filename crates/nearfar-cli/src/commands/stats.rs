@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use nearfar::distance::Summary;
+use nearfar::distance::DistanceSummary;
 use nearfar::graph::{Labels, ReadOptions};
 
 use crate::print::{self, grouped};
@@ -44,14 +44,14 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
             _ => bail!("--sources '{text}'; it takes 'all' or a number from 1 on"),
         },
     };
-    let stats = Summary {
+    let stats = DistanceSummary {
         classes: labels.map(|labels| labels.classes()),
-        ..Summary::new(&dataset.graph, sources, args.seed)
+        ..DistanceSummary::new(&dataset.graph, sources, args.seed)
     };
     if args.json { print::json(&stats) } else { print::result(&table(&args.graph, &stats)) }
 }
 
-fn table(name: &str, stats: &Summary) -> String {
+fn table(name: &str, stats: &DistanceSummary) -> String {
     let mut text = format!("{name}\n");
     let mut line = |label: &str, value: String| {
         // Writing to a String cannot fail.

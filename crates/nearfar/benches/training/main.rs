@@ -21,8 +21,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bare::Ceilings;
-use nearfar::graph::{EdgeList, Graph, Names};
-use nearfar::negative::{Amount, Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
+use nearfar::graph::{EdgeList, Graph, NodeIds};
+use nearfar::negative::{
+    Budget, LandmarkCount, NegativeConfig, NegativePlan, NegativeSampler, Negatives,
+};
 use nearfar::positive::{PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::simd::InstructionSet;
@@ -73,7 +75,7 @@ fn main() {
 
 /// Times of some epochs, measured in turn.
 fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
-    let landmarks = Some(Amount::Count((graph.nodes() / 10).min(1000)));
+    let landmarks = Some(LandmarkCount::Count((graph.nodes() / 10).min(1000)));
     let config = NegativeConfig { negatives, landmarks, ..Default::default() };
     let plan = NegativePlan::new(graph, &config, &Budget::default()).expect("a fitting plan");
     let sampler = plan.build(graph).expect("a sampler");
@@ -119,16 +121,17 @@ fn epochs(
     let mut tables =
         Tables { centres: Blocks::new(n, Blocks::rows_for(n, DIM), DIM), others: None };
     bare::fill(tables.centres.values_mut());
-    let go_on = |_| Ok(ControlFlow::Continue(()));
+    let keep_going = |_| Ok(ControlFlow::Continue(()));
     let sources = Sources { positives, negatives, nodes: n, rows: tables.centres.rows };
     let start = Instant::now();
     let mut pairs = Pairs::new(n, tables.centres.rows);
     let (mut count, mut training) = (0, Duration::ZERO);
     for epoch in 0..epochs {
-        let sampled = pairs.sample(sources, sampling, epoch, go_on);
+        let sampled = pairs.sample(sources, sampling, epoch, keep_going);
         assert!(sampled.is_ok_and(|done| done.is_continue()), "nobody stops it");
         let sampled = Instant::now();
-        let loss = stream::train(InstructionSet::detect(), &mut tables, &pairs, |_| STEP, go_on);
+        let loss =
+            stream::train(InstructionSet::detect(), &mut tables, &pairs, |_| STEP, keep_going);
         assert!(loss.is_ok_and(|loss| loss.is_continue()), "nobody stops it");
         training += sampled.elapsed();
         count += pairs.count;
@@ -175,6 +178,6 @@ fn power_law(nodes: usize, edges: usize) -> Graph {
         let b = ((rng.unit().powi(2) * nodes as f64) as usize).min(nodes - 1);
         pairs.push((a as u32, if a == b { (a + 1) % nodes } else { b } as u32));
     }
-    let names = Names::Range { start: 0, len: nodes };
-    EdgeList { pairs, weights: None, names }.build().expect("a graph").0
+    let ids = NodeIds::Range { start: 0, len: nodes };
+    EdgeList { pairs, weights: None, ids }.build().expect("a graph").0
 }

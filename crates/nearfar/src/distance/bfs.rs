@@ -79,7 +79,7 @@ impl Lanes {
 }
 
 /// Room for one search from up to [`LANES`] sources, to be used again and again by one thread.
-pub struct Sweep<'g> {
+pub struct MultiSourceBfs<'g> {
     graph: &'g Graph,
     seen: Vec<Lanes>,
     frontier: Vec<Lanes>,
@@ -91,7 +91,7 @@ pub struct Sweep<'g> {
     open: Vec<Node>,
 }
 
-impl<'g> Sweep<'g> {
+impl<'g> MultiSourceBfs<'g> {
     /// The memory of a sweep over a graph of n nodes.
     pub fn bytes(nodes: usize) -> u64 {
         (nodes * (3 * size_of::<Lanes>() + 3 * size_of::<Node>())) as u64

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::bfs::{LANES, Sweep};
+use super::bfs::{LANES, MultiSourceBfs};
 use crate::graph::{Graph, Node};
 use crate::rng::{Purpose, Rng};
 
@@ -36,7 +36,7 @@ impl DistanceHistogram {
     }
 
     fn from_sources(graph: &Graph, sources: &[Node]) -> Self {
-        let count = |sweep: &mut Sweep<'_>, sources: &[Node]| {
+        let count = |sweep: &mut MultiSourceBfs<'_>, sources: &[Node]| {
             let mut pairs = vec![0_u64];
             // Stopping is not asked for.
             let _ = sweep.run(sources, |hops, _, lanes| {
@@ -52,7 +52,7 @@ impl DistanceHistogram {
         };
         let mut pairs = sources
             .par_chunks(LANES)
-            .map_init(|| Sweep::new(graph), |sweep, sources| count(sweep, sources))
+            .map_init(|| MultiSourceBfs::new(graph), |sweep, sources| count(sweep, sources))
             .reduce(|| vec![0], add);
         let n = graph.nodes();
         let all = (sources.len() * n.saturating_sub(1)) as u64;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::bfs::{LANES, Sweep};
+use super::bfs::{LANES, MultiSourceBfs};
 use super::levels::Levels;
 use crate::graph::{Graph, Node};
 
@@ -37,7 +37,7 @@ pub fn hops(graph: &Graph, sources: &[Node]) -> Vec<i32> {
     } else {
         let tiles = hops.par_chunks_mut(LANES * n).zip(sources.par_chunks(LANES));
         tiles.for_each_init(
-            || Sweep::new(graph),
+            || MultiSourceBfs::new(graph),
             |sweep, (rows, sources)| {
                 // Stopping is not asked for.
                 let _ = sweep.run(sources, |hops, node, lanes| {

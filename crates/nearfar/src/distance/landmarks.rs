@@ -8,12 +8,12 @@
 //! d(i, k) ≤ N2P(i) + P2P(p_i, p_k) + N2P(k)
 //! ```
 //!
-//! Every component has a landmark of its own, its node of highest degree. Landmarks of different
+//! PeriodicScores component has a landmark of its own, its node of highest degree. Landmarks of different
 //! components are never linked, so P2P is kept in blocks, one a component: a thousand isolated
 //! nodes cost a thousand cells, not a million.
 
 use super::levels::Levels;
-use super::table::{Cell, HopRows};
+use super::table::{HopCell, HopRows};
 use crate::graph::{Components, Graph, Node};
 
 /// Landmarks, the node-to-landmark distances and the blocks of landmark-to-landmark distances.
@@ -33,7 +33,7 @@ pub struct Landmarks<T> {
     row_starts: Vec<usize>,
 }
 
-impl<T: Cell> Landmarks<T> {
+impl<T: HopCell> Landmarks<T> {
     /// The `count` nodes of highest degree, ties to the lower row, and the best node of every
     /// component that has none among them.
     pub fn choose(graph: &Graph, components: &Components, count: usize) -> Vec<Node> {

@@ -10,15 +10,15 @@ mod outliers;
 mod summary;
 mod table;
 
-pub use bfs::{LANES, Lanes, Sweep};
+pub use bfs::{LANES, Lanes, MultiSourceBfs};
 pub use diameter::Diameter;
 pub use histogram::DistanceHistogram;
 pub use hops::hops;
 pub use landmarks::Landmarks;
 pub use levels::Levels;
 pub use outliers::{OutlierConfig, outliers};
-pub use summary::Summary;
-pub use table::{Cell, HopRows, HopTable};
+pub use summary::DistanceSummary;
+pub use table::{HopCell, HopRows, HopTable};
 
 use std::str::FromStr;
 

@@ -2,7 +2,7 @@
 
 use super::levels::Levels;
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, EdgeList, Labels, Names, Node, Split, Words};
+use crate::graph::{Dataset, EdgeList, Labels, Node, NodeIds, Split, StringIds};
 use crate::rng::{Purpose, Rng};
 
 /// How many outliers to add.
@@ -31,7 +31,7 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
             "no class is far from any node: every node carries every label".to_owned(),
         ));
     }
-    let mut names: Words = (0..n as Node).map(|row| graph.names().get(row)).collect();
+    let mut ids: StringIds = (0..n as Node).map(|row| graph.ids().get(row)).collect();
     let mut pairs: Vec<(Node, Node)> = Vec::new();
     let mut weights = graph.is_weighted().then(Vec::new);
     for row in 0..n as Node {
@@ -51,7 +51,7 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
         let class = classes[number % classes.len()];
         let host = farthest[class][rng.below(farthest[class].len())];
         let row = n + number;
-        if names.insert(&format!("outlier-{number}")) as usize != row {
+        if ids.insert(&format!("outlier-{number}")) as usize != row {
             let message = format!("the graph has a node called outlier-{number} already");
             return Err(Error::Graph(message));
         }
@@ -64,7 +64,7 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
             splits.push(Some(Split::Train));
         }
     }
-    let (graph, _) = EdgeList { pairs, weights, names: Names::Words(names) }.build()?;
+    let (graph, _) = EdgeList { pairs, weights, ids: NodeIds::StringIds(ids) }.build()?;
     Ok(Dataset { labels: Some(new_labels), splits, ..Dataset::of(graph) })
 }
 
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(after.graph.edges(), before.graph.edges() + 20);
         let labels = before.labels.as_ref().unwrap();
         for number in 0..20 {
-            let row = after.graph.names().find(&format!("outlier-{number}")).unwrap();
+            let row = after.graph.ids().find(&format!("outlier-{number}")).unwrap();
             assert_eq!(row as usize, before.graph.nodes() + number);
             let [host] = after.graph.neighbours(row) else { panic!("one edge") };
             let class = after.labels.as_ref().unwrap().of[row as usize][0];

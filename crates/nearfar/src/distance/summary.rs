@@ -7,7 +7,7 @@ use crate::graph::{Components, Graph, GraphStats};
 
 /// A row of the paper's Table 1, and more.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Summary {
+pub struct DistanceSummary {
     /// Sizes, degrees and components.
     #[serde(flatten)]
     pub graph: GraphStats,
@@ -29,7 +29,7 @@ pub struct Summary {
     pub distance_sources: usize,
 }
 
-impl Summary {
+impl DistanceSummary {
     /// Counts distances from `sources` random nodes, or from all if there are no more than that.
     /// `None` stands for all, or 1024 in graphs where that would take minutes.
     pub fn new(graph: &Graph, sources: Option<usize>, seed: u64) -> Self {

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::bfs::{LANES, Sweep};
+use super::bfs::{LANES, MultiSourceBfs};
 use crate::graph::{Graph, Node};
 use crate::memory;
 
 /// A distance as it is stored. Zero stands for "no path", and for the node itself.
-pub trait Cell: Copy + Default + Ord + Send + Sync + 'static {
+pub trait HopCell: Copy + Default + Ord + Send + Sync + 'static {
     /// The largest distance that fits.
     const MOST: u32;
     /// Stores a distance of at most [`MOST`](Self::MOST).
@@ -18,7 +18,7 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + 'static {
     fn index(self) -> usize;
 }
 
-impl Cell for u8 {
+impl HopCell for u8 {
     const MOST: u32 = u8::MAX as u32;
     fn from_hops(hops: u32) -> Self {
         hops as Self
@@ -29,7 +29,7 @@ impl Cell for u8 {
     }
 }
 
-impl Cell for u16 {
+impl HopCell for u16 {
     const MOST: u32 = u16::MAX as u32;
     fn from_hops(hops: u32) -> Self {
         hops as Self
@@ -46,7 +46,7 @@ pub struct HopRows<T> {
     cells: Vec<T>,
 }
 
-impl<T: Cell> HopRows<T> {
+impl<T: HopCell> HopRows<T> {
     /// The distances from `sources` to every node, or to the nodes in `columns` alone. `None` if
     /// one does not fit a cell.
     pub fn new(graph: &Graph, sources: &[Node], columns: Option<&[Node]>) -> Option<Self> {
@@ -63,7 +63,7 @@ impl<T: Cell> HopRows<T> {
             .par_chunks_mut((LANES * columns).max(1))
             .zip(sources.par_chunks(LANES))
             .map_init(
-                || (Sweep::new(graph), memory::zeroed(columns * LANES)),
+                || (MultiSourceBfs::new(graph), memory::zeroed(columns * LANES)),
                 |(sweep, tile), (rows, sources)| {
                     tile.fill(T::default());
                     sweep.run(sources, |hops, node, lanes| {
@@ -103,7 +103,7 @@ impl<T: Cell> HopRows<T> {
 
 /// Turns a tile, in which the distances to one node from all sources stand together, into rows.
 /// (Writing the rows at once, one far-off cell after another, takes four times as long.)
-fn transpose<T: Cell>(tile: &[T], rows: &mut [T], columns: usize) {
+fn transpose<T: HopCell>(tile: &[T], rows: &mut [T], columns: usize) {
     const BLOCK: usize = 64;
     for column in (0..columns).step_by(BLOCK) {
         let width = BLOCK.min(columns - column);
@@ -122,7 +122,7 @@ pub enum HopTable {
     /// No distance is over 255.
     Bytes(HopRows<u8>),
     /// Some distance is.
-    Words(HopRows<u16>),
+    StringIds(HopRows<u16>),
 }
 
 impl HopTable {
@@ -131,14 +131,14 @@ impl HopTable {
         let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
         HopRows::new(graph, &nodes, None)
             .map(Self::Bytes)
-            .or_else(|| HopRows::new(graph, &nodes, None).map(Self::Words))
+            .or_else(|| HopRows::new(graph, &nodes, None).map(Self::StringIds))
     }
 
     /// The distance between two nodes; `None` if there is no path.
     pub fn hops(&self, a: Node, b: Node) -> Option<u32> {
         let cell = match self {
             Self::Bytes(rows) => rows.row(a as usize)[b as usize].index(),
-            Self::Words(rows) => rows.row(a as usize)[b as usize].index(),
+            Self::StringIds(rows) => rows.row(a as usize)[b as usize].index(),
         };
         (a == b || cell > 0).then_some(cell as u32)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::file::{self, open, read_error};
-use crate::graph::{Names, Node};
+use crate::graph::{Node, NodeIds};
 
 /// A format for vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -36,7 +36,7 @@ const ENDINGS: [(&str, Format); 6] = [
 
 /// Fails if an embedding of these nodes could not be saved there: an unknown ending, a folder that
 /// is missing or closed, an id that the format cannot carry. Ask before the work, not after.
-pub fn check_writable(path: &Path, format: Option<Format>, names: &Names) -> Result<()> {
+pub fn check_writable(path: &Path, format: Option<Format>, names: &NodeIds) -> Result<()> {
     let format = Format::to_write(path, format)?;
     format.check_ids(path, names)?;
     file::check_writable(path)
@@ -60,8 +60,8 @@ impl Format {
     }
 
     /// Fails if this format would not keep an id apart from what is around it.
-    pub(super) fn check_ids(self, path: &Path, names: &Names) -> Result<()> {
-        let Names::Words(words) = names else { return Ok(()) };
+    pub(super) fn check_ids(self, path: &Path, names: &NodeIds) -> Result<()> {
+        let NodeIds::StringIds(words) = names else { return Ok(()) };
         // Readers drop a byte order mark at the start and a carriage return before a line end.
         let parts_lines = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{feff}');
         let (parts, what): (&dyn Fn(char) -> bool, _) = match self {

@@ -1,10 +1,10 @@
 //! The ids in a file of vectors.
 
-use crate::graph::{Names, Node, Words, integer};
+use crate::graph::{Node, NodeIds, StringIds, integer};
 
 /// The ids of a file, row by row; each may stand there once.
 #[derive(Default)]
-pub(super) struct Ids(Words);
+pub(super) struct Ids(StringIds);
 
 impl Ids {
     /// Adds the id of the next row; fails with the row that has it already.
@@ -20,19 +20,19 @@ impl Ids {
     }
 
     /// Consecutive integers take no memory.
-    pub(super) fn finish(self) -> Names {
+    pub(super) fn finish(self) -> NodeIds {
         let words = self.0;
         let Some(start) = (!words.is_empty()).then(|| integer(words.get(0).as_bytes())).flatten()
         else {
-            return Names::Words(words);
+            return NodeIds::StringIds(words);
         };
         let follows = |row: Node| {
             integer(words.get(row).as_bytes()).and_then(|id| id.checked_sub(start)) == Some(row)
         };
         if (0..words.len() as Node).all(follows) {
-            return Names::Range { start, len: words.len() };
+            return NodeIds::Range { start, len: words.len() };
         }
-        Names::Words(words)
+        NodeIds::StringIds(words)
     }
 }
 
@@ -49,10 +49,10 @@ mod tests {
             }
             all.finish()
         };
-        assert!(matches!(names(&["0", "1"]), Names::Range { start: 0, len: 2 }));
-        assert!(matches!(names(&["7", "8", "9"]), Names::Range { start: 7, len: 3 }));
+        assert!(matches!(names(&["0", "1"]), NodeIds::Range { start: 0, len: 2 }));
+        assert!(matches!(names(&["7", "8", "9"]), NodeIds::Range { start: 7, len: 3 }));
         for ids in [&["0", "2"][..], &["1", "0"], &["0", "01"], &["a"], &[]] {
-            assert!(matches!(names(ids), Names::Words(_)), "{ids:?}");
+            assert!(matches!(names(ids), NodeIds::StringIds(_)), "{ids:?}");
         }
     }
 }

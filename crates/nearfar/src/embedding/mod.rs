@@ -19,15 +19,15 @@ pub(crate) use neighbours::{Best, key};
 pub(crate) use npy::write_floats;
 
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Names, Node};
+use crate::graph::{Graph, Node, NodeIds};
 
 /// A vector of `dim` floats for each node. Row r of the table belongs to the node of row r of the
 /// graph. There is at least one node and one dimension, and no id is empty.
 ///
 /// ```
 /// use nearfar::embedding::{Embedding, Similarity};
-/// use nearfar::graph::Names;
-/// let names = Names::Words(["ann", "bob", "eve"].into_iter().collect());
+/// use nearfar::graph::NodeIds;
+/// let names = NodeIds::StringIds(["ann", "bob", "eve"].into_iter().collect());
 /// let embedding = Embedding::new(names, 2, vec![1.0, 0.0, 2.0, 0.0, 0.0, 1.0])?;
 /// assert_eq!(embedding.vector(2), [0.0, 1.0]);
 /// assert_eq!(embedding.neighbours(0, 1, Similarity::Cosine), [(1, 1.0)]);
@@ -35,14 +35,14 @@ use crate::graph::{Graph, Names, Node};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Embedding {
-    names: Names,
+    names: NodeIds,
     dim: usize,
     vectors: Vec<f32>,
 }
 
 impl Embedding {
     /// Takes the ids of the nodes and their vectors, one after the other.
-    pub fn new(names: Names, dim: usize, vectors: Vec<f32>) -> Result<Self> {
+    pub fn new(names: NodeIds, dim: usize, vectors: Vec<f32>) -> Result<Self> {
         let nodes = names.len();
         if nodes == 0 || dim == 0 {
             let message = format!(
@@ -56,7 +56,7 @@ impl Embedding {
                 vectors.len()
             )));
         }
-        if let Names::Words(words) = &names
+        if let NodeIds::StringIds(words) = &names
             && let Some(node) = words.find("")
         {
             return Err(Error::Option(format!("node {node} has an empty id; give it a name")));
@@ -75,7 +75,7 @@ impl Embedding {
     }
 
     /// The ids of the nodes.
-    pub fn names(&self) -> &Names {
+    pub fn ids(&self) -> &NodeIds {
         &self.names
     }
 
@@ -115,7 +115,7 @@ impl Embedding {
     /// The vectors in the order of a graph's nodes. Fails unless every node has one and every vector
     /// is that of a node.
     pub fn in_order_of(&self, graph: &Graph) -> Result<Self> {
-        let nodes = graph.names();
+        let nodes = graph.ids();
         let find = |node: Node| self.names.find(&nodes.get(node));
         let rows: Vec<Option<Node>> = (0..graph.nodes() as Node).map(find).collect();
         let missing = rows.iter().filter(|row| row.is_none()).count();
@@ -188,7 +188,7 @@ impl Embedding {
     }
 
     /// [`new`](Self::new) for what was found in a file, which errors name.
-    fn from_file(path: &Path, names: Names, dim: usize, vectors: Vec<f32>) -> Result<Self> {
+    fn from_file(path: &Path, names: NodeIds, dim: usize, vectors: Vec<f32>) -> Result<Self> {
         Self::new(names, dim, vectors).map_err(|error| Error::file(path, error.to_string()))
     }
 }
@@ -199,19 +199,19 @@ mod tests {
 
     #[test]
     fn sizes_have_to_fit() {
-        let range = |len| Names::Range { start: 0, len };
+        let range = |len| NodeIds::Range { start: 0, len };
         assert!(Embedding::new(range(2), 3, vec![0.0; 6]).is_ok());
         for (nodes, dim, numbers) in [(2, 3, 5), (0, 3, 0), (2, 0, 0), (usize::MAX, 2, 1)] {
             assert!(Embedding::new(range(nodes), dim, vec![0.0; numbers]).is_err());
         }
-        let words = Names::Words(["a", ""].into_iter().collect());
+        let words = NodeIds::StringIds(["a", ""].into_iter().collect());
         let error = Embedding::new(words, 1, vec![0.0; 2]).unwrap_err().to_string();
         assert!(error.contains("node 1 has an empty id"), "{error}");
     }
 
     #[test]
     fn what_is_no_number_is_found() {
-        let names = || Names::Words(["a", "b"].into_iter().collect());
+        let names = || NodeIds::StringIds(["a", "b"].into_iter().collect());
         assert!(Embedding::new(names(), 2, vec![0.0; 4]).unwrap().check_finite().is_ok());
         let bad = Embedding::new(names(), 2, vec![0.0, 0.0, 1.0, f32::NAN]).unwrap();
         let error = bad.check_finite().unwrap_err().to_string();

@@ -11,12 +11,12 @@ use super::{Embedding, Ids};
 use crate::error::{Error, Result};
 use crate::file::npy::Array;
 use crate::file::{open, read_error, read_text, write_whole};
-use crate::graph::{Names, Node};
+use crate::graph::{Node, NodeIds};
 
 pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
     write_whole(&node_file(path), |out| {
         (0..embedding.nodes() as Node)
-            .try_for_each(|node| writeln!(out, "{}", embedding.names().get(node)))
+            .try_for_each(|node| writeln!(out, "{}", embedding.ids().get(node)))
     })?;
     write_whole(path, |out| {
         out.write_all(&header(embedding.nodes(), embedding.dim()))?;
@@ -77,7 +77,7 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
     let names = if node_file.exists() {
         read_nodes(&node_file, path, nodes)?
     } else {
-        Names::Range { start: 0, len: nodes }
+        NodeIds::Range { start: 0, len: nodes }
     };
     Embedding::from_file(path, names, dim, vectors)
 }
@@ -92,7 +92,7 @@ fn node_file(path: &Path) -> PathBuf {
     path.with_file_name(format!("{stem}.nodes.tsv"))
 }
 
-fn read_nodes(path: &Path, array: &Path, nodes: usize) -> Result<Names> {
+fn read_nodes(path: &Path, array: &Path, nodes: usize) -> Result<NodeIds> {
     let text = read_text(path)?;
     let mut ids = Ids::default();
     for (line, id) in (1..).zip(text.lines()) {

@@ -22,11 +22,11 @@ use super::{Embedding, Ids};
 use crate::error::{Error, Result};
 use crate::file::npy::half;
 use crate::file::{read_all, write_whole};
-use crate::graph::{Names, Node};
+use crate::graph::{Node, NodeIds};
 
 pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
     let (nodes, dim) = (embedding.nodes(), embedding.dim());
-    let ids = || (0..nodes as Node).map(|node| embedding.names().get(node));
+    let ids = || (0..nodes as Node).map(|node| embedding.ids().get(node));
     // The widest first, so that each is aligned to its own size.
     let lengths = nodes * 8;
     let vectors = lengths + nodes * dim * 4;
@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
     let (nodes, dim) = (table.shape()[0], table.shape()[1]);
     let names = match (tensors.tensor("nodes"), tensors.tensor("node_lengths")) {
         (Ok(text), Ok(lengths)) => names(&text, &lengths, nodes).map_err(fail)?,
-        _ => Names::Range { start: 0, len: nodes },
+        _ => NodeIds::Range { start: 0, len: nodes },
     };
     Embedding::from_file(path, names, dim, floats(&table).map_err(fail)?)
 }
@@ -103,7 +103,7 @@ fn floats(tensor: &TensorView) -> Result<Vec<f32>, String> {
     })
 }
 
-fn names(text: &TensorView, lengths: &TensorView, nodes: usize) -> Result<Names, String> {
+fn names(text: &TensorView, lengths: &TensorView, nodes: usize) -> Result<NodeIds, String> {
     if text.dtype() != Dtype::U8 || lengths.dtype() != Dtype::I64 || lengths.shape() != [nodes] {
         return Err(format!("its ids are not U8 'nodes' and {nodes} I64 'node_lengths'"));
     }

@@ -59,7 +59,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding, layout: Layout) -> Resul
 fn format(embedding: &Embedding, rows: Range<usize>, layout: Layout) -> String {
     let mut text = String::new();
     for node in rows.start as Node..rows.end as Node {
-        text.push_str(&embedding.names().get(node));
+        text.push_str(&embedding.ids().get(node));
         for value in embedding.vector(node) {
             text.push(layout.separator());
             // As `{}`, but with an exponent where that is shorter. A String cannot fail.

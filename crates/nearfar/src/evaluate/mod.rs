@@ -2,17 +2,17 @@
 
 mod classify;
 pub mod decisions;
-mod every;
 mod links;
 mod logistic;
+mod mean_std;
 pub mod measure;
+mod periodic;
 pub mod ranking;
-mod summary;
 
 pub use classify::{
-    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, Protocol, classify,
+    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, SplitMethod, classify,
     read_labels, read_splits, splits_in,
 };
-pub use every::{Best, Every};
 pub use links::{HeldOut, LinkScores, LinksConfig, Operator, Operators, Ranking, hold_out, links};
-pub use summary::Summary;
+pub use mean_std::MeanStd;
+pub use periodic::{BestEpoch, PeriodicScores};

@@ -1,17 +1,17 @@
 //! From a list of edges to compressed rows, on all threads.
 //!
-//! Every thread goes through the whole list and takes what belongs to its own run of rows. That
+//! PeriodicScores thread goes through the whole list and takes what belongs to its own run of rows. That
 //! reads the list several times, in order, which is cheap; and no two threads ever write to the
 //! same place, and every row receives its neighbours in the order of the list, whatever the
 //! number of threads.
 
 use rayon::prelude::*;
 
-use super::{Graph, Names, Node};
+use super::{Graph, Node, NodeIds};
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// Edges as they were read: ends, weights if there are any, and the names of all nodes.
+/// Edges as they were read: ends, weights if there are any, and the ids of all nodes.
 #[derive(Clone, Debug)]
 pub struct EdgeList {
     /// The two ends of each edge, as rows.
@@ -19,7 +19,7 @@ pub struct EdgeList {
     /// One weight for each edge, or none at all.
     pub weights: Option<Vec<f32>>,
     /// The ids of all nodes, isolated ones too.
-    pub names: Names,
+    pub ids: NodeIds,
 }
 
 /// How many edges of a list are not in the graph, and why.
@@ -37,8 +37,8 @@ pub struct Dropped {
 impl EdgeList {
     /// Builds the graph. Fails if an end is not a row, or a weight is not a finite number ≥ 0.
     pub fn build(self) -> Result<(Graph, Dropped)> {
-        let n = self.names.len();
-        let Self { mut pairs, mut weights, names } = self;
+        let n = self.ids.len();
+        let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
             return Err(Error::Graph("more than 4 294 967 294 nodes or edges".to_owned()));
         }
@@ -58,7 +58,7 @@ impl EdgeList {
         let before = targets.len();
         close_gaps(&mut offsets, &mut targets, row_weights.as_mut());
         let repeats = (before - targets.len()) / 2;
-        let graph = Graph { offsets, targets, weights: row_weights, names };
+        let graph = Graph { offsets, targets, weights: row_weights, ids };
         Ok((graph, Dropped { repeats, ..dropped }))
     }
 }
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     fn list(n: usize, pairs: &[(Node, Node)], weights: Option<Vec<f32>>) -> EdgeList {
-        EdgeList { pairs: pairs.to_vec(), weights, names: Names::Range { start: 0, len: n } }
+        EdgeList { pairs: pairs.to_vec(), weights, ids: NodeIds::Range { start: 0, len: n } }
     }
 
     #[test]

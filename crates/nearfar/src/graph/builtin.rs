@@ -1,7 +1,7 @@
 //! Graphs that come with the library.
 
 use super::synth::{Preset, SynthConfig, synth};
-use super::{Dataset, EdgeList, Labels, Names, Node};
+use super::{Dataset, EdgeList, Labels, Node, NodeIds};
 use crate::error::{Error, Result};
 
 /// The graph called `builtin:NAME`.
@@ -27,8 +27,8 @@ fn karate() -> Result<Dataset> {
         .enumerate()
         .flat_map(|(a, friends)| friends.iter().map(move |&b| (a as Node, b)))
         .collect();
-    let names = Names::Range { start: 0, len: FRIENDS.len() };
-    let (graph, dropped) = EdgeList { pairs, weights: None, names }.build()?;
+    let ids = NodeIds::Range { start: 0, len: FRIENDS.len() };
+    let (graph, dropped) = EdgeList { pairs, weights: None, ids }.build()?;
     let of = (0..FRIENDS.len() as Node).map(|m| vec![u32::from(OFFICER.contains(&m))]).collect();
     let labels = Labels { names: vec!["Mr. Hi".to_owned(), "Officer".to_owned()], of };
     Ok(Dataset { labels: Some(labels), dropped, ..Dataset::of(graph) })

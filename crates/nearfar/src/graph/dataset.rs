@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::read::{self, TextLines};
-use super::{Dropped, Graph, Names, Node, Words};
+use super::{Dropped, Graph, Node, NodeIds, StringIds};
 use crate::error::{Error, Result};
 use crate::file::write_whole;
 
@@ -74,18 +74,18 @@ impl Dataset {
     /// Writes the folder that [`read`](super::read()) reads. Each file is written whole or not at
     /// all.
     pub fn write_folder(&self, folder: &Path) -> Result<()> {
-        let names = self.graph.names();
+        let ids = self.graph.ids();
         let rows = || 0..self.graph.nodes() as Node;
         let mut nodes = String::new();
         let mut edges = String::new();
         for row in rows() {
-            let name = names.get(row);
+            let id = ids.get(row);
             // Writing to a String cannot fail.
-            let _ = writeln!(nodes, "{name}");
+            let _ = writeln!(nodes, "{id}");
             let weights = self.graph.weights(row);
             for (at, &to) in self.graph.neighbours(row).iter().enumerate() {
                 if row < to {
-                    let _ = write!(edges, "{name}\t{}", names.get(to));
+                    let _ = write!(edges, "{id}\t{}", ids.get(to));
                     if let Some(weights) = weights {
                         let _ = write!(edges, "\t{}", weights[at]);
                     }
@@ -103,7 +103,7 @@ impl Dataset {
                     .iter()
                     .map(|&l| labels.names[l as usize].as_str())
                     .collect();
-                let _ = writeln!(text, "{}\t{}", names.get(row), of.join(","));
+                let _ = writeln!(text, "{}\t{}", ids.get(row), of.join(","));
             }
             write_whole(&folder.join("labels.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
@@ -111,7 +111,7 @@ impl Dataset {
             let mut text = String::new();
             for row in rows() {
                 if let Some(split) = splits[row as usize] {
-                    let _ = writeln!(text, "{}\t{}", names.get(row), split.name());
+                    let _ = writeln!(text, "{}\t{}", ids.get(row), split.name());
                 }
             }
             write_whole(&folder.join("splits.tsv"), |out| out.write_all(text.as_bytes()))?;
@@ -156,15 +156,15 @@ impl Labels {
     /// assert_eq!(labels.of, [vec![1], vec![], vec![0, 1]]);
     /// ```
     pub fn new<T: AsRef<str>>(rows: &[Vec<T>]) -> Self {
-        let mut words = Words::default();
+        let mut words = StringIds::default();
         let mut texts = |row: &Vec<T>| row.iter().map(|text| words.insert(text.as_ref())).collect();
         let of = rows.iter().map(&mut texts).collect();
         Self::sorted(&words, of)
     }
 
     pub(crate) fn read_known(path: &Path, known: Known) -> Result<Self> {
-        let mut words = Words::default();
-        let mut of = vec![Vec::new(); known.names.len()];
+        let mut words = StringIds::default();
+        let mut of = vec![Vec::new(); known.ids.len()];
         for_each_node_line(path, known, |row, rest| {
             let labels = rest.split(',').map(str::trim).filter(|label| !label.is_empty());
             of[row as usize].extend(labels.map(|label| words.insert(label)));
@@ -173,7 +173,7 @@ impl Labels {
         Ok(Self::sorted(&words, of))
     }
 
-    fn sorted(words: &Words, mut of: Vec<Vec<u32>>) -> Self {
+    fn sorted(words: &StringIds, mut of: Vec<Vec<u32>>) -> Self {
         let mut order: Vec<u32> = (0..words.len() as u32).collect();
         let numbers: Option<Vec<i64>> = order.iter().map(|&l| words.get(l).parse().ok()).collect();
         match numbers {
@@ -232,19 +232,19 @@ impl FromStr for Split {
 /// The nodes that a file may speak of, and what to say of others.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
-    pub(crate) names: &'a Names,
+    pub(crate) ids: &'a NodeIds,
     pub(crate) otherwise: &'static str,
 }
 
 impl<'a> Known<'a> {
     fn in_graph(graph: &'a Graph) -> Self {
         let otherwise = "is not in the graph; remove the line, or add the node to nodes.tsv";
-        Self { names: graph.names(), otherwise }
+        Self { ids: graph.ids(), otherwise }
     }
 }
 
 pub(crate) fn read_splits(path: &Path, known: Known) -> Result<Splits> {
-    let mut splits = vec![None; known.names.len()];
+    let mut splits = vec![None; known.ids.len()];
     for_each_node_line(path, known, |row, rest| {
         splits[row as usize] = Some(rest.parse()?);
         Ok(())
@@ -266,7 +266,7 @@ fn for_each_node_line(
                 || fail("expected a node, a tab and a value, found one column".to_owned()),
             )?;
         let row = known
-            .names
+            .ids
             .find(id.trim())
             .ok_or_else(|| fail(format!("node '{id}' {}", known.otherwise)))?;
         each(row, rest.trim()).map_err(fail)?;

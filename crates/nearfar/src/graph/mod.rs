@@ -4,7 +4,7 @@ mod build;
 mod builtin;
 mod components;
 pub(crate) mod dataset;
-mod names;
+mod ids;
 pub mod read;
 mod rows;
 mod stats;
@@ -13,8 +13,8 @@ mod synth;
 pub use build::{Dropped, EdgeList};
 pub use components::Components;
 pub use dataset::{Dataset, Labels, Split, Splits};
-pub(crate) use names::integer;
-pub use names::{Names, Words};
+pub(crate) use ids::integer;
+pub use ids::{NodeIds, StringIds};
 pub use read::{ReadOptions, read};
 pub use rows::Rows;
 pub use stats::GraphStats;
@@ -30,13 +30,13 @@ pub type Node = u32;
 
 /// An undirected graph in compressed rows: the neighbours of node i are
 /// `targets[offsets[i]..offsets[i + 1]]`, in increasing order, without i itself and without
-/// repeats. Every edge stands in the rows of both of its ends.
+/// repeats. PeriodicScores edge stands in the rows of both of its ends.
 #[derive(Clone, Debug)]
 pub struct Graph {
     offsets: Vec<usize>,
     targets: Vec<Node>,
     weights: Option<Vec<f32>>,
-    names: Names,
+    ids: NodeIds,
 }
 
 impl Graph {
@@ -113,18 +113,18 @@ impl Graph {
     }
 
     /// The ids of the nodes.
-    pub fn names(&self) -> &Names {
-        &self.names
+    pub fn ids(&self) -> &NodeIds {
+        &self.ids
     }
 
-    /// The memory that the graph takes, names aside.
+    /// The memory that the graph takes, ids aside.
     pub fn bytes(&self) -> u64 {
         let weights = if self.is_weighted() { 4 } else { 0 };
         (self.offsets.len() * 8 + self.targets.len() * (4 + weights)) as u64
     }
 
     /// A number that tells this graph from others: same nodes in the same rows, same edges, same
-    /// weights. Names aside.
+    /// weights. NodeIds aside.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
         hasher.write_usize(self.nodes());
@@ -164,6 +164,6 @@ impl Graph {
             }
             offsets.push(targets.len());
         }
-        Self { offsets, targets, weights, names: self.names.select(rows) }
+        Self { offsets, targets, weights, ids: self.ids.select(rows) }
     }
 }

@@ -7,15 +7,15 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Dropped, EdgeList, Graph, Names, Node};
+use super::{Dropped, EdgeList, Graph, Node, NodeIds};
 use crate::error::{Error, Result};
 
 /// Compressed rows: row r has its neighbours in `targets[offsets[r]..offsets[r + 1]]`.
 ///
 /// ```
-/// use nearfar::graph::{Names, Rows};
-/// let names = Names::Range { start: 0, len: 3 };
-/// let rows = Rows { offsets: vec![0, 1, 3, 4], targets: vec![1, 0, 2, 1], weights: None, names };
+/// use nearfar::graph::{NodeIds, Rows};
+/// let ids = NodeIds::Range { start: 0, len: 3 };
+/// let rows = Rows { offsets: vec![0, 1, 3, 4], targets: vec![1, 0, 2, 1], weights: None, ids };
 /// let (graph, dropped) = rows.build()?;
 /// assert_eq!((graph.edges(), graph.neighbours(1), dropped.repeats), (2, &[0, 2][..], 2));
 /// # Ok::<(), nearfar::Error>(())
@@ -29,16 +29,15 @@ pub struct Rows {
     /// One weight for each neighbour, or none at all.
     pub weights: Option<Vec<f32>>,
     /// The ids of all nodes.
-    pub names: Names,
+    pub ids: NodeIds,
 }
 
 impl Rows {
     /// Builds the graph, the same as [`EdgeList::build`] would from all entries in their order.
     pub fn build(self) -> Result<(Graph, Dropped)> {
-        let Self { offsets, targets, weights, names } = &self;
+        let Self { offsets, targets, weights, ids } = &self;
         let increasing = offsets.is_sorted() && offsets.first() == Some(&0);
-        if !increasing || offsets.len() != names.len() + 1 || offsets.last() != Some(&targets.len())
-        {
+        if !increasing || offsets.len() != ids.len() + 1 || offsets.last() != Some(&targets.len()) {
             let message =
                 "offsets of rows start at 0, never fall, and end at the number of entries";
             return Err(Error::Graph(message.to_owned()));
@@ -52,13 +51,13 @@ impl Rows {
             targets[bounds[0]..bounds[1]].iter().map(move |&target| (row, target))
         };
         let pairs = offsets.windows(2).enumerate().flat_map(row).collect();
-        let Self { weights, names, .. } = self;
-        EdgeList { pairs, weights, names }.build()
+        let Self { weights, ids, .. } = self;
+        EdgeList { pairs, weights, ids }.build()
     }
 
     /// Whether nothing has to be sorted or added, and only loops have to be dropped.
     fn is_graph(&self) -> bool {
-        let n = self.names.len();
+        let n = self.ids.len();
         let in_order = |bounds: &[usize]| {
             let row = &self.targets[bounds[0]..bounds[1]];
             row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| (last as usize) < n)
@@ -97,8 +96,8 @@ impl Rows {
 
     /// The graph of rows that are one.
     fn without_loops(self) -> (Graph, Dropped) {
-        let Self { mut offsets, mut targets, mut weights, names } = self;
-        let loops: Vec<usize> = (0..names.len())
+        let Self { mut offsets, mut targets, mut weights, ids } = self;
+        let loops: Vec<usize> = (0..ids.len())
             .into_par_iter()
             .filter_map(|row| {
                 let bounds = offsets[row]..offsets[row + 1];
@@ -119,7 +118,7 @@ impl Rows {
         }
         let repeats = targets.len() / 2;
         let dropped = Dropped { self_loops: loops.len(), repeats, zero_weights: 0 };
-        (Graph { offsets, targets, weights, names }, dropped)
+        (Graph { offsets, targets, weights, ids }, dropped)
     }
 
     fn weight(&self, at: usize) -> Option<u32> {
@@ -154,7 +153,7 @@ mod tests {
         }));
         let targets = cells.iter().flatten().map(|cell| cell.0).collect();
         let weights = weighted.then(|| cells.iter().flatten().map(|cell| cell.1).collect());
-        Rows { offsets, targets, weights, names: Names::Range { start: 0, len: cells.len() } }
+        Rows { offsets, targets, weights, ids: NodeIds::Range { start: 0, len: cells.len() } }
     }
 
     /// Both directions of every edge, in sorted rows.
@@ -201,8 +200,8 @@ mod tests {
     #[test]
     fn offsets_have_to_fit() {
         for offsets in [vec![], vec![0, 1], vec![1, 1, 2], vec![0, 2, 1], vec![0, 1, 3]] {
-            let names = Names::Range { start: 0, len: 2 };
-            let rows = Rows { offsets, targets: vec![1, 0], weights: None, names };
+            let ids = NodeIds::Range { start: 0, len: 2 };
+            let rows = Rows { offsets, targets: vec![1, 0], weights: None, ids };
             assert!(rows.build().is_err());
         }
     }
@@ -228,8 +227,8 @@ mod tests {
             let pairs = (0..).zip(&cells).flat_map(|(row, cells)| {
                 cells.iter().map(move |cell| (row, cell.0))
             });
-            let (pairs, names) = (pairs.collect(), rows.names.clone());
-            let list = EdgeList { pairs, weights: rows.weights.clone(), names };
+            let (pairs, ids) = (pairs.collect(), rows.ids.clone());
+            let list = EdgeList { pairs, weights: rows.weights.clone(), ids };
             let (expected, expected_dropped) = list.build().unwrap();
             let (graph, dropped) = rows.build().unwrap();
             prop_assert_eq!(dropped, expected_dropped);

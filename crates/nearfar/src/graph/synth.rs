@@ -12,7 +12,7 @@
 //! long chains (d_max 106 and 82), as they do when components are joined two by two, round after
 //! round; the dense one (d_max 4) by a star of edges at a single node.
 
-use super::{Components, Dataset, EdgeList, Graph, Labels, Names, Node, Split, Splits};
+use super::{Components, Dataset, EdgeList, Graph, Labels, Node, NodeIds, Split, Splits};
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Rng};
 
@@ -105,8 +105,8 @@ pub fn synth(config: &SynthConfig) -> Result<Dataset> {
 }
 
 fn build(nodes: usize, pairs: Vec<(Node, Node)>) -> Result<Graph> {
-    let names = Names::Range { start: 0, len: nodes };
-    Ok(EdgeList { pairs, weights: None, names }.build()?.0)
+    let ids = NodeIds::Range { start: 0, len: nodes };
+    Ok(EdgeList { pairs, weights: None, ids }.build()?.0)
 }
 
 /// Expected degrees by node.
@@ -155,7 +155,7 @@ fn expected_mean_degree(degrees: &[f64], config: &SynthConfig) -> f64 {
 /// probability for a fixed u only falls, so whole runs of absent edges are skipped at once: the
 /// gap to the next candidate at probability p is geometric, and a candidate met at probability q
 /// < p is kept with q / p (Miller and Hagberg, *Efficient generation of networks with given
-/// expected degrees*, 2011). Every u has a stream of its own.
+/// expected degrees*, 2011). PeriodicScores u has a stream of its own.
 fn chung_lu(degrees: &[f64], seed: u64) -> Vec<(Node, Node)> {
     let mut order: Vec<Node> = (0..degrees.len() as Node).collect();
     order.sort_by(|&a, &b| degrees[b as usize].total_cmp(&degrees[a as usize]));

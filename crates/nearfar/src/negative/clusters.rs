@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::other_components::Outside;
 use super::rejection::Row;
-use crate::distance::{Cell, Landmarks};
+use crate::distance::{HopCell, Landmarks};
 use crate::graph::Node;
 use crate::rng::Rng;
 
@@ -32,7 +32,7 @@ pub(super) enum Counting {
     Landmarks,
 }
 
-impl<T: Cell> Clusters<T> {
+impl<T: HopCell> Clusters<T> {
     /// The memory besides the landmarks' own, for n nodes and p landmarks.
     pub(super) fn bytes(nodes: usize, landmarks: usize) -> u64 {
         nodes as u64 * 4 + landmarks as u64 * (size_of::<Row>() as u64 + 4)

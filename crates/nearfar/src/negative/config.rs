@@ -15,7 +15,7 @@ pub enum Negatives {
     /// `distance` where it fits memory and time, else `landmark-approx`
     #[default]
     Auto,
-    /// Every node alike
+    /// PeriodicScores node alike
     Uniform,
     /// ∝ degree of k to the power of --degree-power
     Degree,
@@ -29,7 +29,7 @@ pub enum Negatives {
     LandmarkApprox,
     /// A landmark ∝ its distance from that of i, then any node near it; little memory
     Landmark,
-    /// Every node alike that has no edge to i
+    /// PeriodicScores node alike that has no edge to i
     Edge,
 }
 
@@ -72,9 +72,9 @@ pub enum Strategy {
 
 /// A share of the nodes or a number of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
+pub enum LandmarkCount {
     /// A share, above 0 and at most 1. Written with a point: `0.1`.
-    Share(f64),
+    Fraction(f64),
     /// A number, at least 1. Written without: `1000`.
     Count(usize),
 }
@@ -96,7 +96,7 @@ pub struct NegativeConfig {
     /// Landmarks: a share of the nodes (0.1) or a number (1000) [default: 0.1, but no more than
     /// 64 MB of distances between them]
     #[cfg_attr(feature = "clap", arg(long))]
-    pub landmarks: Option<Amount>,
+    pub landmarks: Option<LandmarkCount>,
     /// Distance of nodes without a path: a number of hops, or `auto`, one more than the largest
     /// distance in the graph
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().far))]
@@ -132,58 +132,60 @@ impl NegativeConfig {
             return refuse(format!("degree-power is {power}; it takes a number from 0 to 64"));
         }
         match self.landmarks {
-            Some(Amount::Share(share)) if !(share > 0.0 && share <= 1.0) => {
+            Some(LandmarkCount::Fraction(share)) if !(share > 0.0 && share <= 1.0) => {
                 refuse(format!("landmarks is {share}; a share is above 0 and at most 1"))
             }
-            Some(Amount::Count(0)) => refuse("landmarks is 0; it takes at least 1".to_owned()),
+            Some(LandmarkCount::Count(0)) => {
+                refuse("landmarks is 0; it takes at least 1".to_owned())
+            }
             _ => Ok(()),
         }
     }
 }
 
-impl FromStr for Amount {
+impl FromStr for LandmarkCount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(count) = text.parse() {
             return Ok(Self::Count(count));
         }
-        let share = text.parse().map(Self::Share);
+        let share = text.parse().map(Self::Fraction);
         share.map_err(|_| "a share such as 0.1 or a number such as 1000".to_owned())
     }
 }
 
-impl std::fmt::Display for Amount {
+impl std::fmt::Display for LandmarkCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             // A share keeps its point: 1.0 is all nodes, 1 is one.
-            Self::Share(share) => write!(f, "{share:?}"),
+            Self::Fraction(share) => write!(f, "{share:?}"),
             Self::Count(count) => count.fmt(f),
         }
     }
 }
 
 /// In files, an amount is the number that is written on the command line.
-impl Serialize for Amount {
+impl Serialize for LandmarkCount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Share(share) => serializer.serialize_f64(*share),
+            Self::Fraction(share) => serializer.serialize_f64(*share),
             Self::Count(count) => serializer.serialize_u64(*count as u64),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Amount {
+impl<'de> Deserialize<'de> for LandmarkCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Number {
             Count(usize),
-            Share(f64),
+            Fraction(f64),
         }
         Ok(match Number::deserialize(deserializer)? {
             Number::Count(count) => Self::Count(count),
-            Number::Share(share) => Self::Share(share),
+            Number::Fraction(share) => Self::Fraction(share),
         })
     }
 }

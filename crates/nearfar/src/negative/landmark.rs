@@ -3,7 +3,7 @@
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
 use super::{NegativeSampler, Negatives};
-use crate::distance::{Cell, Landmarks};
+use crate::distance::{HopCell, Landmarks};
 use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::rng::Rng;
@@ -14,7 +14,7 @@ use crate::rng::Rng;
 /// it they are, and a centre never draws from its own cluster. It is kept as the paper defines it.
 pub(super) struct Landmark<T>(Clusters<T>);
 
-impl<T: Cell> Landmark<T> {
+impl<T: HopCell> Landmark<T> {
     pub(super) fn new(landmarks: Landmarks<T>, law: DistanceLaw, far: u32) -> Result<Self> {
         let scale = landmarks.largest().max(far);
         let weight = |hops| law.power(hops, scale);
@@ -30,7 +30,7 @@ impl<T: Cell> Landmark<T> {
     }
 }
 
-impl<T: Cell> NegativeSampler for Landmark<T> {
+impl<T: HopCell> NegativeSampler for Landmark<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let own = self.0.landmarks.nearest[centre as usize] as usize;
         self.0.fill(own, rng, out);

@@ -40,7 +40,7 @@ use super::landmark_index::Places;
 use super::law::DistanceLaw;
 use super::rejection::reject;
 use super::{NegativeSampler, Negatives};
-use crate::distance::{Cell, Landmarks};
+use crate::distance::{HopCell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::rng::{Alias, Rng};
@@ -82,7 +82,7 @@ struct Alike {
     kept: f64,
 }
 
-impl<T: Cell> LandmarkApprox<T> {
+impl<T: HopCell> LandmarkApprox<T> {
     pub(super) fn new(landmarks: Landmarks<T>, law: DistanceLaw, far: u32) -> Result<Self> {
         let deepest = landmarks.depth.iter().copied().max().unwrap_or(0);
         let largest = landmarks.largest();
@@ -250,7 +250,7 @@ impl<T: Cell> LandmarkApprox<T> {
     }
 }
 
-impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
+impl<T: HopCell> NegativeSampler for LandmarkApprox<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         if !self.fill_alike(centre, rng, out) {
             if self.gamma < 0.0 {
@@ -277,7 +277,7 @@ impl<T: Cell> NegativeSampler for LandmarkApprox<T> {
     }
 }
 
-fn reach<T: Cell>(clusters: &Clusters<T>, far: u32) -> Vec<Reach> {
+fn reach<T: HopCell>(clusters: &Clusters<T>, far: u32) -> Vec<Reach> {
     let landmarks = &clusters.landmarks;
     let n = landmarks.nearest.len() as f64;
     let deepest = landmarks.depth.iter().copied().max().unwrap_or(0);

@@ -15,7 +15,7 @@ mod rejection;
 mod table;
 mod uniform;
 
-pub use config::{Amount, NegativeConfig, Negatives, Strategy};
+pub use config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
 pub use plan::{Budget, NegativePlan, parse_bytes};
 
 use crate::graph::Node;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::clusters::Clusters;
-use super::config::{Amount, NegativeConfig, Negatives, Strategy};
+use super::config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
 use super::degree::Degree;
 use super::edge::Edge;
 use super::landmark::Landmark;
@@ -12,7 +12,7 @@ use super::law::{Bound, DistanceLaw};
 use super::levels::ByLevel;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
-use crate::distance::{Cell, Landmarks, Levels, Sweep};
+use crate::distance::{HopCell, Landmarks, Levels, MultiSourceBfs};
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph};
 use crate::memory;
@@ -158,7 +158,7 @@ impl NegativePlan {
     ) -> Result<Self, String> {
         let (n, arcs) = (graph.nodes() as f64, graph.arcs() as f64);
         let table_kept = table::bytes(graph.nodes(), 1);
-        let table_bytes = table_kept + 2 * Sweep::bytes(graph.nodes());
+        let table_bytes = table_kept + 2 * MultiSourceBfs::bytes(graph.nodes());
         // Nanoseconds of one core, measured on graphs that fit its cache and on some that do not:
         // 0.3 to 1 for each node and edge by 512 sources at once, 2 for each cell, and 5 for each
         // edge of a single search.
@@ -224,22 +224,22 @@ impl NegativePlan {
                 };
                 (count, why)
             }
-            Some(Amount::Share(part)) => {
+            Some(LandmarkCount::Fraction(part)) => {
                 let count = share(part).clamp(1, n);
                 (count, asked(count))
             }
-            Some(Amount::Count(count)) if count > n => {
+            Some(LandmarkCount::Count(count)) if count > n => {
                 return Err(Error::Option(format!(
                     "{count} landmarks in a graph of {n} nodes; use --landmarks {n} or fewer"
                 )));
             }
-            Some(Amount::Count(count)) => (count, asked(count)),
+            Some(LandmarkCount::Count(count)) => (count, asked(count)),
         };
         let kept = (count * count) as u64
             + n as u64 * 8
             + Clusters::<u8>::bytes(n, count)
             + if negatives == Negatives::LandmarkApprox { n as u64 * 12 } else { 0 };
-        let bytes = kept + 2 * Sweep::bytes(n);
+        let bytes = kept + 2 * MultiSourceBfs::bytes(n);
         let (landmarks, config) = (Some(count), config.clone());
         Ok(Self { negatives, strategy: None, landmarks, bytes, kept, reason, config })
     }
@@ -322,7 +322,7 @@ impl NegativePlan {
         self.build_on(landmarks, far)
     }
 
-    fn build_on<T: Cell>(
+    fn build_on<T: HopCell>(
         &self,
         landmarks: Landmarks<T>,
         far: u32,

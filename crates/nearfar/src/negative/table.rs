@@ -6,7 +6,7 @@ use super::law::DistanceLaw;
 use super::other_components::Outside;
 use super::rejection::Row;
 use super::{NegativeSampler, Negatives};
-use crate::distance::{Cell, Far, HopRows, HopTable};
+use crate::distance::{Far, HopCell, HopRows, HopTable};
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::memory::prefetch;
@@ -43,7 +43,9 @@ pub(super) fn build(
 ) -> Result<Box<dyn NegativeSampler>> {
     match HopTable::new(graph) {
         Some(HopTable::Bytes(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
-        Some(HopTable::Words(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
+        Some(HopTable::StringIds(hops)) => {
+            Ok(Box::new(Table::new(hops, graph, components, law, far)?))
+        }
         None => Err(Error::Graph(
             "a distance is over 65 535 hops, more than the table holds; use --strategy levels or \
              --negatives landmark-approx"
@@ -52,7 +54,7 @@ pub(super) fn build(
     }
 }
 
-impl<T: Cell> Table<T> {
+impl<T: HopCell> Table<T> {
     fn new(
         hops: HopRows<T>,
         graph: &Graph,
@@ -80,7 +82,7 @@ impl<T: Cell> Table<T> {
 }
 
 impl BoundedRow {
-    fn new<T: Cell>(
+    fn new<T: HopCell>(
         hops: &HopRows<T>,
         centre: usize,
         counts: &[u32],
@@ -109,7 +111,7 @@ impl BoundedRow {
     }
 }
 
-impl<T: Cell> NegativeSampler for Table<T> {
+impl<T: HopCell> NegativeSampler for Table<T> {
     /// A row comes from memory at its first use.
     fn visits_are_slow(&self) -> bool {
         true
@@ -163,7 +165,7 @@ impl<T: Cell> NegativeSampler for Table<T> {
 }
 
 /// How often each value stands in a row.
-fn count_cells<T: Cell>(row: &[T]) -> Vec<u32> {
+fn count_cells<T: HopCell>(row: &[T]) -> Vec<u32> {
     let largest = row.iter().copied().max().unwrap_or_default();
     if largest.index() < 64 {
         // A pass for each value, in counts of one byte, takes sixteen or more cells at a time.

@@ -1,4 +1,4 @@
-//! Every other node with the same probability.
+//! PeriodicScores other node with the same probability.
 
 use super::{NegativeSampler, Negatives};
 use crate::graph::Node;

@@ -1,13 +1,13 @@
 //! Stage 3, who is near: walks whose nodes are pulled together.
 
+mod cooccurrence;
 mod edge;
-mod meeting;
 mod node2vec;
 mod triangles;
 mod walk;
 
+pub use cooccurrence::{Cooccurrence, CooccurrenceRow};
 pub use edge::Edges;
-pub use meeting::{MeetingRow, Meetings};
 pub use node2vec::Node2Vec;
 pub use walk::Walk;
 

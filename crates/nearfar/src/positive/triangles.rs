@@ -22,7 +22,7 @@ impl Triangles {
 
     /// Looks at all edges.
     pub(super) fn new(graph: &Graph) -> Self {
-        /// Words that a thread fills at a time.
+        /// StringIds that a thread fills at a time.
         const RUN: usize = 1 << 10;
         let mut bits = memory::zeroed(graph.arcs().div_ceil(64));
         bits.par_chunks_mut(RUN).enumerate().for_each_init(
@@ -103,7 +103,7 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{EdgeList, Names};
+    use crate::graph::{EdgeList, NodeIds};
     use crate::rng::{Purpose, Rng};
 
     #[test]
@@ -117,8 +117,8 @@ mod tests {
             let mut end = || 2 + rng.below(n as usize - 2) as Node;
             (end(), end())
         }));
-        let names = Names::Range { start: 0, len: n as usize };
-        let (graph, _) = EdgeList { pairs, weights: None, names }.build().unwrap();
+        let ids = NodeIds::Range { start: 0, len: n as usize };
+        let (graph, _) = EdgeList { pairs, weights: None, ids }.build().unwrap();
         let triangles = Triangles::new(&graph);
         let mut in_none = 0;
         for a in 0..n {

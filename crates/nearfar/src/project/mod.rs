@@ -100,10 +100,10 @@ pub struct Projection {
 ///
 /// ```
 /// use nearfar::embedding::Embedding;
-/// use nearfar::graph::Names;
+/// use nearfar::graph::NodeIds;
 /// use nearfar::project::{ProjectConfig, project};
 /// let vectors = vec![1.0, 0.0, 0.0, 0.9, 0.1, 0.0, 0.0, 0.0, 1.0];
-/// let embedding = Embedding::new(Names::Range { start: 0, len: 3 }, 3, vectors)?;
+/// let embedding = Embedding::new(NodeIds::Range { start: 0, len: 3 }, 3, vectors)?;
 /// let places = project(&embedding, &ProjectConfig::default())?.places;
 /// let apart = |a: usize, b: usize| (0..2).map(|x| (places[a][x] - places[b][x]).powi(2)).sum::<f32>();
 /// assert!(apart(0, 1) < apart(0, 2));

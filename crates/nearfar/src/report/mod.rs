@@ -96,10 +96,10 @@ impl<'a> Subject<'a> {
     /// Fails unless all that is given is about the same nodes.
     fn check(&self) -> Result<()> {
         let n = self.embedding.nodes();
-        let names = self.embedding.names();
+        let names = self.embedding.ids();
         let strangers = self.graph.is_some_and(|graph| {
             graph.nodes() != n
-                || (0..n as Node).any(|node| graph.names().get(node) != names.get(node))
+                || (0..n as Node).any(|node| graph.ids().get(node) != names.get(node))
         });
         if strangers {
             let message = "vectors and graph are not in the same order; sort the vectors first";
@@ -133,9 +133,9 @@ pub fn check_writable(path: &Path) -> Result<()> {
 ///
 /// ```
 /// use nearfar::embedding::Embedding;
-/// use nearfar::graph::Names;
+/// use nearfar::graph::NodeIds;
 /// use nearfar::report::{ReportConfig, Subject, report};
-/// let names = Names::Words(["<blink>", "bob", "eve"].into_iter().collect());
+/// let names = NodeIds::StringIds(["<blink>", "bob", "eve"].into_iter().collect());
 /// let embedding = Embedding::new(names, 2, vec![1.0, 0.0, 2.0, 0.0, 0.0, 1.0])?;
 /// let page = report(&Subject::new("friends", &embedding), &ReportConfig::default())?;
 /// assert!(page.starts_with("<!doctype html>") && !page.contains("<blink>"));
@@ -172,7 +172,7 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let mut points = Points::default();
     points.places("tsne", &tsne.places);
     points.places("pca", &pca.places);
-    points.names(shown.names());
+    points.names(shown.ids());
     points.labels(subject.labels, &nodes);
     if let Some(graph) = subject.graph.filter(|_| n <= SHOWN)
         && !points.edges(graph)

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::Subject;
-use crate::distance::Summary;
+use crate::distance::DistanceSummary;
 use crate::error::{Error, Result};
 use crate::evaluate::measure::{MeasureConfig, measure};
 use crate::evaluate::{ClassifyConfig, classify};
@@ -31,7 +31,10 @@ pub(super) fn numbers(
     if let Some(graph) = subject.graph {
         let sources = (graph.nodes() > LARGE).then_some(SOURCES);
         let classes = subject.labels.map(Labels::classes);
-        put("graph", as_json(&Summary { classes, ..Summary::new(graph, sources, seed) })?);
+        put(
+            "graph",
+            as_json(&DistanceSummary { classes, ..DistanceSummary::new(graph, sources, seed) })?,
+        );
         put("degrees", json!(degrees(graph)));
         let config = MeasureConfig { sources, seed, ..measured_by(&settings) };
         match measure(subject.embedding, graph, &config) {

@@ -24,7 +24,7 @@ use ndarray::ArrayView2;
 use serde_json::{Map, Value, json};
 
 use crate::embedding::Embedding;
-use crate::graph::{Graph, Labels, Names, Node};
+use crate::graph::{Graph, Labels, Node, NodeIds};
 use crate::project::principal;
 use crate::rng::{Purpose, Rng};
 
@@ -62,10 +62,10 @@ impl Points {
     }
 
     /// Ids; short ones, if all together would be too long.
-    pub(super) fn names(&mut self, names: &Names) {
+    pub(super) fn names(&mut self, names: &NodeIds) {
         const LONGEST: usize = 60;
         const ALL: usize = 2_000_000;
-        if let Names::Range { start: 0, .. } = names {
+        if let NodeIds::Range { start: 0, .. } = names {
             return;
         }
         let all = || (0..names.len() as Node).map(|node| names.get(node));

@@ -42,7 +42,7 @@ use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{add, multiply_by_transposed};
 use crate::negative::NegativeSampler;
-use crate::positive::{Edges, MeetingRow, Meetings};
+use crate::positive::{Cooccurrence, CooccurrenceRow, Edges};
 use crate::simd::sigmoid_loss;
 
 /// A node whose pairs weigh more than this takes smaller steps. The mean is 2 + 2 w.
@@ -74,16 +74,16 @@ impl Objective {
     /// Weighs all pairs.
     pub fn new(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, config: &TrainConfig) -> Self {
         let n = graph.nodes();
-        let meetings = Meetings::new(graph, config.window());
-        let centres = centres(graph, &meetings, config);
+        let cooccurrence = Cooccurrence::new(graph, config.window());
+        let centres = centres(graph, &cooccurrence, config);
         let mut total = vec![0.0_f32; n * n];
         let fill = |(row, centre): (&mut [f32], Node)| {
             let c = centres[centre as usize];
-            let (mut met, mut far) = (MeetingRow::default(), vec![0.0; n]);
+            let (mut met, mut far) = (CooccurrenceRow::default(), vec![0.0; n]);
             negatives.probabilities(centre, &mut far);
             let weight = c * config.negative_weight;
             row.iter_mut().zip(&far).for_each(|(weighs, p)| *weighs = (weight * p) as f32);
-            meetings.fill(centre, &mut met);
+            cooccurrence.fill(centre, &mut met);
             let mut near: Vec<_> = met.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
             near.sort_unstable_by_key(|&(j, _)| j);
             for &(j, weight) in &near {
@@ -171,12 +171,12 @@ impl Objective {
 }
 
 /// How often each node is a centre.
-fn centres(graph: &Arc<Graph>, meetings: &Meetings<'_>, config: &TrainConfig) -> Vec<f64> {
+fn centres(graph: &Arc<Graph>, cooccurrence: &Cooccurrence<'_>, config: &TrainConfig) -> Vec<f64> {
     if config.model == Model::Line {
         let edges = Edges::new(graph);
         return (0..graph.nodes() as Node).map(|node| edges.share(node)).collect();
     }
-    meetings.visits(config.windows())
+    cooccurrence.visits(config.windows())
 }
 
 /// Puts T σ(s) in the place of every s, and returns the sum of T log(1 + eˢ).

@@ -150,15 +150,15 @@ pub fn embed_from(
         if stopped {
             break;
         }
-        let mut go_on = |part: f64| {
+        let mut keep_going = |part: f64| {
             // What was done for later epochs stays done.
             most = most.max((epoch as f64 + part) / epochs as f64).min(1.0);
             sink.event(&Event::Progress { done: most })
         };
-        if go_on(0.0)?.is_break() {
+        if keep_going(0.0)?.is_break() {
             break;
         }
-        let Some(done) = run.epoch(epoch, &mut go_on)?.continue_value() else { break };
+        let Some(done) = run.epoch(epoch, &mut keep_going)?.continue_value() else { break };
         let Done { pairs, loss, l2, effective_rank } = done;
         if !loss.is_finite() {
             return Err(Error::Option(format!(
@@ -189,12 +189,12 @@ struct Done {
 
 /// Vectors on their way.
 trait Run {
-    /// Trains them for an epoch. `go_on(part)` is asked when this part of it is done; if it says
+    /// Trains them for an epoch. `keep_going(part)` is asked when this part of it is done; if it says
     /// `Break`, the epoch ends there.
     fn epoch(
         &mut self,
         epoch: usize,
-        go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
+        keep_going: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Done>>;
 
     /// What a listener can see after so many epochs.

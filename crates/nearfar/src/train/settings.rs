@@ -98,7 +98,7 @@ impl Settings {
         Value::Object(all).to_string()
     }
 
-    /// Every setting by its name.
+    /// PeriodicScores setting by its name.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (String, Value)> {
         fields(&self.negatives).into_iter().chain(fields(&self.train))
     }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::Names;
+use nearfar::graph::NodeIds;
 
 /// Loads a file with this content and checks what the error says after the file's name.
 fn check(name: &str, content: impl AsRef<[u8]>, expected: &str) {
@@ -18,7 +18,7 @@ fn check(name: &str, content: impl AsRef<[u8]>, expected: &str) {
 
 fn embedding(ids: &[&str]) -> Embedding {
     let vectors = (0..ids.len() * 2).map(|at| at as f32).collect();
-    Embedding::new(Names::Words(ids.iter().collect()), 2, vectors).unwrap()
+    Embedding::new(NodeIds::StringIds(ids.iter().collect()), 2, vectors).unwrap()
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn places_and_ids_that_cannot_be_written() {
     let refused = |name: &str, format: Option<Format>, ids: &[&str]| {
         let path = folder.path().join(name);
         let embedding = embedding(ids);
-        let early = check_writable(&path, format, embedding.names()).expect_err(name).to_string();
+        let early = check_writable(&path, format, embedding.ids()).expect_err(name).to_string();
         assert!(embedding.save(&path, format).is_err(), "{name}");
         early
     };

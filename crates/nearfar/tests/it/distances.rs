@@ -1,10 +1,10 @@
-//! Every way to distances against a search from one node at a time.
+//! PeriodicScores way to distances against a search from one node at a time.
 
 use std::ops::ControlFlow;
 
 use nearfar::distance::{
-    Diameter, DistanceHistogram, Far, HopRows, HopTable, LANES, Landmarks, Levels, Summary, Sweep,
-    hops,
+    Diameter, DistanceHistogram, Far, HopRows, HopTable, LANES, Landmarks, Levels, MultiSourceBfs,
+    Summary, hops,
 };
 use nearfar::graph::{Components, Graph, Node, ReadOptions, read};
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ fn long_distances_take_two_bytes_and_are_never_cut_off() {
     let nodes: Vec<Node> = (0..300).collect();
     assert!(HopRows::<u8>::new(&graph, &nodes, None).is_none());
     let table = HopTable::new(&graph).unwrap();
-    assert!(matches!(table, HopTable::Words(_)));
+    assert!(matches!(table, HopTable::StringIds(_)));
     assert_eq!(table.hops(0, 299), Some(299));
     assert_eq!(table.hops(299, 44), Some(255));
     assert!(matches!(HopTable::new(&path(256)).unwrap(), HopTable::Bytes(_)));
@@ -103,7 +103,7 @@ fn long_distances_take_two_bytes_and_are_never_cut_off() {
 fn a_sweep_reports_levels_in_order_and_can_be_stopped() {
     let graph = random(700, 1400, 4);
     let sources: Vec<Node> = (0..LANES as Node).collect();
-    let mut sweep = Sweep::new(&graph);
+    let mut sweep = MultiSourceBfs::new(&graph);
     for _ in 0..2 {
         let mut last = 0;
         let end = sweep.run(&sources, |hops, _, _| {

@@ -1,4 +1,4 @@
-//! Every file in `tests/data` holds the same graph, written by the libraries that people use (see
+//! PeriodicScores file in `tests/data` holds the same graph, written by the libraries that people use (see
 //! `scripts/make-fixtures`). The names of the files say what is special about them.
 
 use std::fs;
@@ -32,7 +32,7 @@ fn check(dataset: &Dataset, name: &str) {
             (false, false) => row.to_string(),
             (false, true) => (row + 1).to_string(),
         };
-        assert_eq!(graph.names().get(row), id, "{name}: id of row {row}");
+        assert_eq!(graph.ids().get(row), id, "{name}: id of row {row}");
     }
     assert_eq!(graph.edges(), EDGES.len(), "{name}: edges");
     assert_eq!(graph.is_weighted(), name.contains("weights"), "{name}: weighted");
@@ -110,7 +110,7 @@ fn quotes_go_with_any_separator() {
         let lines = ["\"a b\"|c", "c|\"d\"\"e\"", "\"a b\"|\"f\""].join("\n");
         fs::write(&path, lines.replace('|', separator)).unwrap();
         let graph = read(path.to_str().unwrap(), &ReadOptions::default()).unwrap().graph;
-        let ids: Vec<_> = (0..graph.nodes() as Node).map(|node| graph.names().get(node)).collect();
+        let ids: Vec<_> = (0..graph.nodes() as Node).map(|node| graph.ids().get(node)).collect();
         assert_eq!(ids, ["a b", "c", "d\"e", "f"], "{separator:?}");
         assert_eq!(graph.edges(), 3, "{separator:?}");
     }
@@ -126,7 +126,7 @@ fn ids_beyond_four_bytes_keep_their_digits() {
     }
     fs::write(&path, bytes).unwrap();
     let graph = read(path.to_str().unwrap(), &ReadOptions::default()).unwrap().graph;
-    let names: Vec<_> = (0..3).map(|row| graph.names().get(row)).collect();
+    let names: Vec<_> = (0..3).map(|row| graph.ids().get(row)).collect();
     assert_eq!(names, ["7", "18446744073709551615", "4294967295"]);
     assert!(graph.has_edge(0, 1) && graph.has_edge(1, 2));
 }

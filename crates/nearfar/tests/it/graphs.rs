@@ -1,11 +1,11 @@
 //! Small graphs with a shape that is hard for something.
 
-use nearfar::graph::{EdgeList, Graph, Names, Node};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds};
 use nearfar::rng::{Purpose, Rng};
 
 pub(crate) fn graph(nodes: usize, pairs: &[(Node, Node)]) -> Graph {
-    let names = Names::Range { start: 0, len: nodes };
-    EdgeList { pairs: pairs.to_vec(), weights: None, names }.build().unwrap().0
+    let ids = NodeIds::Range { start: 0, len: nodes };
+    EdgeList { pairs: pairs.to_vec(), weights: None, ids }.build().unwrap().0
 }
 
 pub(crate) fn path(nodes: usize) -> Graph {

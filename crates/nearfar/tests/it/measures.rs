@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nearfar::distance::Far;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::measure::{Counted, MeasureConfig, Measures, measure};
-use nearfar::graph::{Graph, Names, Node, Preset, SynthConfig, synth};
+use nearfar::graph::{Graph, Node, NodeIds, Preset, SynthConfig, synth};
 use nearfar::negative::Negatives;
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::{L2, TrainConfig, embed};
@@ -26,7 +26,7 @@ fn vectors(graph: &Graph, dim: usize, spread: f64) -> Embedding {
             }
         }
     }
-    Embedding::new(graph.names().clone(), dim, table).unwrap()
+    Embedding::new(graph.ids().clone(), dim, table).unwrap()
 }
 
 /// The definitions, with a list for the pairs without a path at 0.
@@ -47,7 +47,7 @@ fn oracle(graph: &Graph, embedding: &Embedding, config: &MeasureConfig) -> Oracl
     let n = graph.nodes();
     let far = if let Far::Hops(hops) = config.far { Some(hops) } else { None };
     let distances = naive::Distances::new(graph, far);
-    let pi = positives::meetings(graph, config.context);
+    let pi = positives::cooccurrence(graph, config.context);
     let factor = (config.k * config.context) as f64;
     let mut by_distance: Vec<Vec<[f64; 3]>> = Vec::new();
     let mut total_distance = 0.0;
@@ -175,7 +175,7 @@ fn equal_cohesion_different_separation() {
     let found = [[0, 1, 2, 3], [0, 1, 2, 1], [0, 1, 0, 1]].map(|turns| {
         let vector = |turn: i32| [f64::from(turn).cos() as f32, f64::from(turn).sin() as f32];
         let table = turns.into_iter().flat_map(vector).collect();
-        let names = Names::Range { start: 0, len: 4 };
+        let names = NodeIds::Range { start: 0, len: 4 };
         measure(&Embedding::new(names, 2, table).unwrap(), &graph, &config).unwrap()
     });
     let [turning, folded, crossed] = found;
@@ -206,7 +206,7 @@ fn distance_aware_negatives_bring_far_nodes_apart() {
                 ..Default::default()
             };
             let vectors = embed(&graph, &*sampler(&graph, negatives), &config, &mut ()).unwrap();
-            let embedding = Embedding::new(graph.names().clone(), 32, vectors).unwrap();
+            let embedding = Embedding::new(graph.ids().clone(), 32, vectors).unwrap();
             let config = MeasureConfig { context: 4, ..Default::default() };
             measure(&embedding, &graph, &config).unwrap()
         };
@@ -295,7 +295,7 @@ fn walks_come_near_the_exact_meetings() {
 
 #[test]
 fn graphs_with_little_in_them() {
-    let names = |len| Names::Range { start: 0, len };
+    let names = |len| NodeIds::Range { start: 0, len };
     for (nodes, pairs) in [(1, 0), (3, 6)] {
         let graph = Arc::new(crate::graphs::graph(nodes, &[]));
         let embedding = Embedding::new(names(nodes), 2, vec![1.0; 2 * nodes]).unwrap();
@@ -313,7 +313,7 @@ fn rows_are_matched_by_id() {
     let order = [3_u32, 0, 4, 1, 2];
     let words = order.map(|node| node.to_string());
     let table = order.iter().flat_map(|&node| embedding.vector(node)).copied().collect();
-    let names = Names::Words(words.iter().map(String::as_str).collect());
+    let names = NodeIds::StringIds(words.iter().map(String::as_str).collect());
     let shuffled = Embedding::new(names, 3, table).unwrap();
     let config = MeasureConfig::default();
     assert_eq!(

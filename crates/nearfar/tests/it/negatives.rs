@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nearfar::distance::Far;
 use nearfar::graph::{Graph, Node, ReadOptions, read};
 use nearfar::negative::{
-    Amount, Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
+    Budget, LandmarkCount, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
 };
 use nearfar::rng::{Purpose, Rng};
 
@@ -144,7 +144,7 @@ fn landmark_approx() {
                 let config = NegativeConfig {
                     negatives: Negatives::LandmarkApprox,
                     gamma,
-                    landmarks: Some(Amount::Count(count)),
+                    landmarks: Some(LandmarkCount::Count(count)),
                     ..Default::default()
                 };
                 let what = format!("{name}, {count} landmarks, gamma {gamma}");
@@ -167,7 +167,7 @@ fn landmark() {
                 let config = NegativeConfig {
                     negatives: Negatives::Landmark,
                     gamma,
-                    landmarks: Some(Amount::Count(count)),
+                    landmarks: Some(LandmarkCount::Count(count)),
                     ..Default::default()
                 };
                 let what = format!("{name}, {count} landmarks, gamma {gamma}");
@@ -191,7 +191,7 @@ fn far_is_as_far_as_it_is_told() {
                     strategy,
                     gamma,
                     far: Far::Hops(far),
-                    landmarks: Some(Amount::Count(3)),
+                    landmarks: Some(LandmarkCount::Count(3)),
                     ..Default::default()
                 };
                 for strategy in [Strategy::Table, Strategy::Levels] {
@@ -229,7 +229,7 @@ fn distances_over_255_hops_are_drawn_by_as_they_are() {
     }
     let config = NegativeConfig {
         negatives: Negatives::LandmarkApprox,
-        landmarks: Some(Amount::Count(40)),
+        landmarks: Some(LandmarkCount::Count(40)),
         ..Default::default()
     };
     check("long path by landmarks", &*sampler(&graph, &config), |i| {
@@ -321,7 +321,12 @@ fn wrong_settings_are_refused() {
         let message = refused(NegativeConfig { degree_power, ..base.clone() });
         assert!(message.contains("degree-power"));
     }
-    for amount in [Amount::Count(0), Amount::Count(51), Amount::Share(0.0), Amount::Share(1.5)] {
+    for amount in [
+        LandmarkCount::Count(0),
+        LandmarkCount::Count(51),
+        LandmarkCount::Fraction(0.0),
+        LandmarkCount::Fraction(1.5),
+    ] {
         let landmarks = Some(amount);
         assert!(refused(NegativeConfig { landmarks, ..base.clone() }).contains("landmarks"));
     }

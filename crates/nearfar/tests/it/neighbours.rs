@@ -1,11 +1,11 @@
 //! Nearest vectors against comparing and sorting all of them.
 
 use nearfar::embedding::{Embedding, Similarity};
-use nearfar::graph::{Names, Node};
+use nearfar::graph::{Node, NodeIds};
 use proptest::prelude::*;
 
 fn embedding(dim: usize, vectors: Vec<f32>) -> Embedding {
-    Embedding::new(Names::Range { start: 0, len: vectors.len() / dim }, dim, vectors).unwrap()
+    Embedding::new(NodeIds::Range { start: 0, len: vectors.len() / dim }, dim, vectors).unwrap()
 }
 
 /// Slow and obvious, in double precision.

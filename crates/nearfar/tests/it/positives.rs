@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use nearfar::graph::{EdgeList, Graph, Names, Node, ReadOptions, read};
-use nearfar::positive::{Edges, MeetingRow, Meetings, Node2Vec, PositiveSource, Walk};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds, ReadOptions, read};
+use nearfar::positive::{Cooccurrence, CooccurrenceRow, Edges, Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 
 use crate::chi_square::{chi_square, chi_square_bound};
@@ -16,8 +16,8 @@ fn karate() -> Arc<Graph> {
 pub(crate) fn weighted() -> Arc<Graph> {
     let pairs = vec![(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 4), (1, 4)];
     let weights = Some(vec![1.0, 5.0, 0.5, 2.0, 3.0, 0.1, 4.0]);
-    let names = Names::Range { start: 0, len: 6 };
-    Arc::new(EdgeList { pairs, weights, names }.build().unwrap().0)
+    let ids = NodeIds::Range { start: 0, len: 6 };
+    Arc::new(EdgeList { pairs, weights, ids }.build().unwrap().0)
 }
 
 /// α(x) of node2vec, times the weight of the edge, for a walk from `before` that is at `node`.
@@ -162,7 +162,7 @@ fn edges_are_drawn_by_weight() {
 }
 
 /// π by the formula: the mean of C − 1 powers of the matrix of steps, returns left out.
-pub(crate) fn meetings(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
+pub(crate) fn cooccurrence(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
     let n = graph.nodes();
     let steps: Vec<Vec<f64>> =
         (0..n as Node).map(|node| weights_of_steps(graph, None, node, 1.0, 1.0)).collect();
@@ -189,13 +189,13 @@ pub(crate) fn meetings(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
 #[test]
 fn meetings_are_powers_of_the_matrix_of_steps() {
     let graphs = [(*karate()).clone(), (*weighted()).clone(), graphs::islands(), graphs::path(9)];
-    let mut row = MeetingRow::default();
+    let mut row = CooccurrenceRow::default();
     for graph in graphs {
         for context in [2, 3, 5, 12] {
-            let law = meetings(&graph, context);
-            let meetings = Meetings::new(&graph, context);
+            let law = cooccurrence(&graph, context);
+            let cooccurrence = Cooccurrence::new(&graph, context);
             for (start, law) in law.iter().enumerate() {
-                meetings.fill(start as Node, &mut row);
+                cooccurrence.fill(start as Node, &mut row);
                 let mut found = vec![0.0; graph.nodes()];
                 row.iter().for_each(|(node, p)| found[node as usize] = p);
                 for (found, exact) in found.iter().zip(law) {
@@ -215,10 +215,10 @@ fn meetings_are_powers_of_the_matrix_of_steps() {
 #[test]
 fn walks_meet_whom_the_law_says() {
     let graph = weighted();
-    let (walk, meetings) = (Walk::new(&graph), Meetings::new(&graph, 6));
-    let mut row = MeetingRow::default();
+    let (walk, cooccurrence) = (Walk::new(&graph), Cooccurrence::new(&graph, 6));
+    let mut row = CooccurrenceRow::default();
     for start in 0..5 {
-        meetings.fill(start, &mut row);
+        cooccurrence.fill(start, &mut row);
         let mut law = vec![0.0; graph.nodes()];
         row.iter().for_each(|(node, p)| law[node as usize] = p);
         // A walk's nodes depend on each other; one of each walk does not.

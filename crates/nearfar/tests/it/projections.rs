@@ -1,7 +1,7 @@
 //! Maps of vectors: who is near stays near, whatever the number of threads.
 
 use nearfar::embedding::{Embedding, Similarity};
-use nearfar::graph::Names;
+use nearfar::graph::NodeIds;
 use nearfar::project::{Method, Metric, ProjectConfig, project};
 use nearfar::rng::{Purpose, Rng};
 
@@ -13,7 +13,7 @@ fn heaps(heaps: usize, each: usize, dim: usize, wide: f32) -> Embedding {
     let vectors = (0..heaps * each * dim)
         .map(|at| middles[at / (each * dim) * dim + at % dim] + wide * gauss())
         .collect();
-    Embedding::new(Names::Range { start: 0, len: heaps * each }, dim, vectors).unwrap()
+    Embedding::new(NodeIds::Range { start: 0, len: heaps * each }, dim, vectors).unwrap()
 }
 
 fn square(places: &[[f32; 2]], a: usize, b: usize) -> f32 {
@@ -106,7 +106,7 @@ fn points_put_among_others_are_in_their_heap() {
 #[test]
 fn few_equal_and_extreme_vectors_have_places() {
     let embedding = |nodes: usize, vectors: Vec<f32>| {
-        let names = Names::Range { start: 0, len: nodes };
+        let names = NodeIds::Range { start: 0, len: nodes };
         Embedding::new(names, vectors.len() / nodes, vectors).unwrap()
     };
     let mut cases = vec![
@@ -140,6 +140,6 @@ fn senseless_settings_are_refused() {
         let error = project(&vectors, &config).unwrap_err().to_string();
         assert!(error.contains("it takes 1 to 1000"), "{error}");
     }
-    let nan = Embedding::new(Names::Range { start: 0, len: 1 }, 1, vec![f32::NAN]).unwrap();
+    let nan = Embedding::new(NodeIds::Range { start: 0, len: 1 }, 1, vec![f32::NAN]).unwrap();
     assert!(project(&nan, &ProjectConfig::default()).is_err());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use nearfar::embedding::Embedding;
-use nearfar::graph::{Graph, Names, Node, ReadOptions, read};
+use nearfar::graph::{Graph, Node, NodeIds, ReadOptions, read};
 use nearfar::report::{ReportConfig, Subject, report};
 use nearfar::rng::{Purpose, Rng};
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl Unpacked {
     }
 }
 
-fn random(nodes: usize, dim: usize, names: Names) -> Embedding {
+fn random(nodes: usize, dim: usize, names: NodeIds) -> Embedding {
     let mut rng = Rng::new(2, Purpose::Start, 0, 0);
     let vectors = (0..nodes * dim).map(|_| rng.unit() as f32 - 0.5).collect();
     Embedding::new(names, dim, vectors).unwrap()
@@ -68,7 +68,7 @@ fn edges(bytes: &[u8], nodes: usize) -> Vec<(Node, Node)> {
 fn edges_labels_and_similarities_come_through() {
     let dataset = read("builtin:sparse", &ReadOptions::default()).unwrap();
     let graph: Arc<Graph> = Arc::new(dataset.graph);
-    let embedding = random(2000, 8, graph.names().clone());
+    let embedding = random(2000, 8, graph.ids().clone());
     let labels = dataset.labels.unwrap();
     let subject = Subject {
         graph: Some(&graph),
@@ -96,7 +96,7 @@ fn edges_labels_and_similarities_come_through() {
 /// Too many nodes and too long vectors for a page: some nodes, in fewer dimensions, and it says so.
 #[test]
 fn what_is_too_large_is_sampled() {
-    let names = Names::Words((0..100_500).map(|node| format!("node {node}")).collect());
+    let names = NodeIds::StringIds((0..100_500).map(|node| format!("node {node}")).collect());
     let embedding = random(100_500, 128, names);
     let config = ReportConfig { points: 10, ..Default::default() };
     let page = report(&Subject::new("large", &embedding), &config).unwrap();
@@ -113,7 +113,7 @@ fn what_is_too_large_is_sampled() {
 #[test]
 fn rows_have_to_be_those_of_the_graph() {
     let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
-    let names = Names::Words((0..34).rev().map(|node| node.to_string()).collect());
+    let names = NodeIds::StringIds((0..34).rev().map(|node| node.to_string()).collect());
     let embedding = random(34, 4, names);
     let subject = Subject { graph: Some(&graph), ..Subject::new("karate", &embedding) };
     let error = report(&subject, &ReportConfig::default()).unwrap_err().to_string();

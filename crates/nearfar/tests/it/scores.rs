@@ -7,7 +7,7 @@ use std::path::Path;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::ranking::{average_precision, roc_auc};
 use nearfar::evaluate::{Classification, ClassifyConfig, classify};
-use nearfar::graph::{Labels, Names, Split};
+use nearfar::graph::{Labels, NodeIds, Split};
 
 /// The scores at the start of a file, and the columns of the lines below.
 fn golden(name: &str) -> (HashMap<String, f64>, Vec<Vec<String>>) {
@@ -26,7 +26,7 @@ fn classified(name: &str) -> (HashMap<String, f64>, Classification) {
     let (scores, rows) = golden(name);
     let numbers = |row: &Vec<String>| row[2..].iter().map(|x| x.parse::<f32>().unwrap()).collect();
     let vectors: Vec<Vec<f32>> = rows.iter().map(numbers).collect();
-    let names = Names::Range { start: 0, len: rows.len() };
+    let names = NodeIds::Range { start: 0, len: rows.len() };
     let embedding = Embedding::new(names, vectors[0].len(), vectors.concat()).unwrap();
     let labels = |row: &Vec<String>| {
         row[1].split(',').filter(|label| !label.is_empty()).map(|l| l.parse().unwrap()).collect()

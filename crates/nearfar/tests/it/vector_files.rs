@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::{Names, Node};
+use nearfar::graph::{Node, NodeIds};
 use proptest::prelude::*;
 
 const ENDINGS: [(&str, Format); 6] = [
@@ -26,7 +26,7 @@ fn endings() -> impl Iterator<Item = (&'static str, Format)> {
 }
 
 fn ids(embedding: &Embedding) -> Vec<String> {
-    (0..embedding.nodes() as Node).map(|row| embedding.names().get(row).into_owned()).collect()
+    (0..embedding.nodes() as Node).map(|row| embedding.ids().get(row).into_owned()).collect()
 }
 
 fn bits(embedding: &Embedding) -> Vec<u32> {
@@ -41,7 +41,7 @@ fn same(a: &Embedding, b: &Embedding, name: &str) {
 
 fn embedding_of(ids: &[&str], dim: usize) -> Embedding {
     let vectors = (0..ids.len() * dim).map(|at| (at as f32).sin()).collect();
-    Embedding::new(Names::Words(ids.iter().collect()), dim, vectors).unwrap()
+    Embedding::new(NodeIds::StringIds(ids.iter().collect()), dim, vectors).unwrap()
 }
 
 /// A float that is finite: any bits, and those that are hard.
@@ -66,7 +66,7 @@ fn embeddings(id: &'static str) -> impl Strategy<Value = Embedding> {
     (1_usize..6, prop::collection::hash_set(id, 1..20)).prop_flat_map(|(dim, ids)| {
         let ids: Vec<String> = ids.into_iter().collect();
         prop::collection::vec(finite(), dim * ids.len()).prop_map(move |vectors| {
-            Embedding::new(Names::Words(ids.iter().collect()), dim, vectors).unwrap()
+            Embedding::new(NodeIds::StringIds(ids.iter().collect()), dim, vectors).unwrap()
         })
     })
 }
@@ -74,7 +74,7 @@ fn embeddings(id: &'static str) -> impl Strategy<Value = Embedding> {
 fn round_trip(embedding: &Embedding, ending: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format!("x.{ending}"));
-    check_writable(&path, None, embedding.names()).unwrap();
+    check_writable(&path, None, embedding.ids()).unwrap();
     embedding.save(&path, None).unwrap();
     same(&Embedding::load(&path).unwrap(), embedding, ending);
     let files = if ending == "npy" { 2 } else { 1 };
@@ -113,7 +113,7 @@ proptest! {
 #[test]
 fn many_rows_survive_over_all_blocks_and_threads() {
     let n = 30_000;
-    let names = Names::Range { start: 5, len: n };
+    let names = NodeIds::Range { start: 5, len: n };
     let vectors = (0..n * 33).map(|at| (at as f32 * 0.37).sin() * 1e-3).collect();
     let embedding = Embedding::new(names, 33, vectors).unwrap();
     for (ending, _) in endings() {
@@ -154,7 +154,7 @@ fn packed_files_are_read() {
 #[test]
 fn text_is_what_others_expect() {
     let folder = tempfile::tempdir().unwrap();
-    let names = Names::Words(["ann", "7"].into_iter().collect());
+    let names = NodeIds::StringIds(["ann", "7"].into_iter().collect());
     let vectors = vec![1.0, -0.1, 1e-9, 1e20, f32::NAN, f32::INFINITY];
     let embedding = Embedding::new(names, 3, vectors).unwrap();
     let text = |ending: &str| {

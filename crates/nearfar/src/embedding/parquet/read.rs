@@ -13,7 +13,7 @@ use ::parquet::schema::types::SchemaDescriptor;
 use super::super::{Embedding, Ids};
 use crate::error::{Error, Result};
 use crate::file::open_seekable;
-use crate::graph::Names;
+use crate::graph::NodeIds;
 use crate::graph::read::ids::Id;
 use crate::graph::read::parquet::{Column, broken, is_id, is_plain};
 
@@ -49,7 +49,7 @@ fn read_rows(path: &Path) -> Result<Embedding> {
     }
     let names = match layout.ids {
         Some(_) => table.ids.finish(),
-        None => Names::Range { start: 0, len: table.rows },
+        None => NodeIds::Range { start: 0, len: table.rows },
     };
     Embedding::from_file(path, names, table.dim, table.vectors)
 }

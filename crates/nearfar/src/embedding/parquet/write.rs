@@ -52,7 +52,7 @@ fn write_rows(out: &mut BufWriter<&File>, embedding: &Embedding) -> Result<(), P
     for (at, vectors) in embedding.vectors().chunks(per_group * dim).enumerate() {
         let first = (at * per_group) as Node;
         let nodes = first..first + (vectors.len() / dim) as Node;
-        let name = |node| ByteArray::from(embedding.names().get(node).into_owned().into_bytes());
+        let name = |node| ByteArray::from(embedding.ids().get(node).into_owned().into_bytes());
         let ids: Vec<ByteArray> = nodes.map(name).collect();
         let mut group = file.next_row_group()?;
         let mut column = group.next_column()?.ok_or_else(missing)?;

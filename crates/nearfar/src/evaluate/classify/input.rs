@@ -63,14 +63,14 @@ pub(super) fn check_members(embedding: &Embedding, labels: &Labels) -> Result<()
             "class '{}' has one member, node '{}', which cannot be trained on and tested; remove \
              its label, or give the parts by --splits",
             labels.names[alone],
-            embedding.names().get(members[alone].1)
+            embedding.ids().get(members[alone].1)
         ))),
     }
 }
 
 fn known(embedding: &Embedding) -> Known<'_> {
     let otherwise = "has no vector; remove the line, or embed a graph that has the node";
-    Known { names: embedding.names(), otherwise }
+    Known { ids: embedding.ids(), otherwise }
 }
 
 /// The file in a dataset folder; nothing if the path is a file itself.

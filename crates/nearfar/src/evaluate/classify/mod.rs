@@ -7,7 +7,7 @@ mod split;
 
 use rayon::prelude::*;
 
-use super::Summary;
+use super::MeanStd;
 use super::decisions::Outcomes;
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
@@ -70,7 +70,7 @@ pub struct Classification {
     /// Whether a node may have several.
     pub multi_label: bool,
     /// Where the parts come from.
-    pub protocol: Protocol,
+    pub protocol: SplitMethod,
     /// The classifier's trust in its examples.
     pub c: f64,
     /// Nodes to train on, in one run.
@@ -81,7 +81,7 @@ pub struct Classification {
     /// The scores on validation, where there is such a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub val: Option<Part>,
-    /// Every class of the test parts, if asked for.
+    /// PeriodicScores class of the test parts, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_class: Option<Vec<ClassScores>>,
     /// Which class was taken for which in the test parts, if asked for.
@@ -92,7 +92,7 @@ pub struct Classification {
 /// Where train and test parts come from.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "splits", rename_all = "snake_case")]
-pub enum Protocol {
+pub enum SplitMethod {
     /// From a file.
     Fixed,
     /// By chance.
@@ -116,11 +116,11 @@ pub struct Part {
     #[serde(rename = "scored")]
     pub nodes: usize,
     /// The mean of F1 over classes.
-    pub f1_macro: Summary,
+    pub f1_macro: MeanStd,
     /// F1 of all classes together.
-    pub f1_micro: Summary,
+    pub f1_micro: MeanStd,
     /// The share of right decisions.
-    pub accuracy: Summary,
+    pub accuracy: MeanStd,
     /// Several labels: the paper's way, all yes-or-no decisions in one list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ravelled: Option<F1>,
@@ -133,9 +133,9 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct F1 {
     /// The mean of F1 over classes.
-    pub f1_macro: Summary,
+    pub f1_macro: MeanStd,
     /// F1 of all classes together.
-    pub f1_micro: Summary,
+    pub f1_micro: MeanStd,
 }
 
 /// The scores of one class, of all runs together.
@@ -168,8 +168,8 @@ pub struct ConfusionTable {
 /// ```
 /// use nearfar::embedding::Embedding;
 /// use nearfar::evaluate::{ClassifyConfig, classify};
-/// use nearfar::graph::{Labels, Names};
-/// let names = Names::Range { start: 0, len: 40 };
+/// use nearfar::graph::{Labels, NodeIds};
+/// let names = NodeIds::Range { start: 0, len: 40 };
 /// let embedding = Embedding::new(names, 1, (0..40).map(|row| (row % 2) as f32).collect())?;
 /// let labels =
 ///     Labels { names: vec!["even".into(), "odd".into()], of: (0..40).map(|row| vec![row % 2]).collect() };
@@ -193,7 +193,7 @@ pub fn classify(
     }
     let (protocol, parts) = match splits {
         Some(splits) => {
-            (Protocol::Fixed, vec![Parts::fixed(embedding, labels, splits, multi_label)?])
+            (SplitMethod::Fixed, vec![Parts::fixed(embedding, labels, splits, multi_label)?])
         }
         None => random(embedding, labels, config, multi_label)?,
     };
@@ -242,7 +242,7 @@ fn random(
     labels: &Labels,
     config: &ClassifyConfig,
     multi_label: bool,
-) -> Result<(Protocol, Vec<Parts>)> {
+) -> Result<(SplitMethod, Vec<Parts>)> {
     let &ClassifyConfig { repeats, stratified, seed, .. } = config;
     let train_ratio = config.train_ratio.unwrap_or(0.1);
     if multi_label && stratified {
@@ -254,15 +254,15 @@ fn random(
     let parts = (0..repeats as u64)
         .map(|repeat| Parts::random(labels, train_ratio, stratified, seed, repeat))
         .collect::<Result<_>>()?;
-    Ok((Protocol::Random { train_ratio, repeats, stratified, seed }, parts))
+    Ok((SplitMethod::Random { train_ratio, repeats, stratified, seed }, parts))
 }
 
 impl Part {
     fn of(runs: &[&Scores], nodes: usize) -> Self {
         let over =
-            |score: fn(&Scores) -> f64| -> Summary { runs.iter().map(|run| score(run)).collect() };
+            |score: fn(&Scores) -> f64| -> MeanStd { runs.iter().map(|run| score(run)).collect() };
         let several = runs.iter().all(|run| run.top_k.is_some());
-        let top_k = |score: fn((f64, f64)) -> f64| -> Summary {
+        let top_k = |score: fn((f64, f64)) -> f64| -> MeanStd {
             runs.iter().filter_map(|run| run.top_k).map(score).collect()
         };
         let (f1_macro, f1_micro) = (over(|run| run.f1_macro), over(|run| run.f1_micro));

@@ -43,7 +43,7 @@ impl Parts {
             Some(&row) => Err(Error::Option(format!(
                 "node '{}' is in the splits and has no label; add its label, or take it out of \
                  the splits",
-                embedding.names().get(row)
+                embedding.ids().get(row)
             ))),
         }
     }
@@ -71,7 +71,7 @@ impl Parts {
         }
         Rng::new(seed, Purpose::Repeat, repeat, 0).shuffle(&mut rows);
         if stratified {
-            // Every class in its own (random) order; its first ones are for training.
+            // PeriodicScores class in its own (random) order; its first ones are for training.
             let mut classes = vec![Vec::new(); labels.names.len()];
             for row in rows.drain(..) {
                 classes[labels.of[row as usize][0] as usize].push(row);

@@ -73,7 +73,7 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
     let list = EdgeList {
         pairs: kept.iter().map(|&(a, b, _)| (a, b)).collect(),
         weights: graph.is_weighted().then(|| kept.iter().map(|edge| edge.2).collect()),
-        names: graph.names().clone(),
+        ids: graph.ids().clone(),
     };
     let rest = Arc::new(list.build()?.0);
     Ok(HeldOut { rest, edges: held, asked, non_edges, train_edges, train_non_edges })
@@ -131,7 +131,7 @@ impl Forest {
 
     fn root(&mut self, mut node: Node) -> Node {
         while self.0[node as usize] != node {
-            // Every node on the way is hung one higher: paths stay short.
+            // PeriodicScores node on the way is hung one higher: paths stay short.
             let above = self.0[self.0[node as usize] as usize];
             self.0[node as usize] = above;
             node = above;
@@ -145,11 +145,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::{Components, Names};
+    use crate::graph::{Components, NodeIds};
 
     fn graph(n: usize, pairs: &[(Node, Node)], weights: Option<Vec<f32>>) -> Graph {
-        let names = Names::Range { start: 0, len: n };
-        EdgeList { pairs: pairs.to_vec(), weights, names }.build().unwrap().0
+        let ids = NodeIds::Range { start: 0, len: n };
+        EdgeList { pairs: pairs.to_vec(), weights, ids }.build().unwrap().0
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub use hold_out::{HeldOut, hold_out};
 pub use operator::Operator;
 
-use super::Summary;
+use super::MeanStd;
 use super::logistic::{Examples, Logistic};
 use super::ranking::{average_precision, hits_at, mean_reciprocal_rank, roc_auc};
 use crate::embedding::Embedding;
@@ -70,20 +70,20 @@ pub struct LinkScores {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Ranking {
     /// The area under the ROC curve.
-    pub auc: Summary,
+    pub auc: MeanStd,
     /// Average precision.
-    pub average_precision: Summary,
+    pub average_precision: MeanStd,
     /// Mean reciprocal rank.
-    pub mrr: Summary,
+    pub mrr: MeanStd,
     /// The share of held-out edges above all but nine non-edges.
     #[serde(rename = "hits@10")]
-    pub hits_at_10: Summary,
+    pub hits_at_10: MeanStd,
     /// The same for 49 non-edges.
     #[serde(rename = "hits@50")]
-    pub hits_at_50: Summary,
+    pub hits_at_50: MeanStd,
     /// The same for 99 non-edges.
     #[serde(rename = "hits@100")]
-    pub hits_at_100: Summary,
+    pub hits_at_100: MeanStd,
 }
 
 /// The scores for every operator.
@@ -130,7 +130,7 @@ pub fn links<E: From<Error>>(
         let held = hold_out(graph, config.test_ratio, config.keep_connected, seed)?;
         let vectors = embed(&held.rest, seed)?;
         let dim = vectors.len() / graph.nodes().max(1);
-        let embedding = Embedding::new(graph.names().clone(), dim, vectors)?;
+        let embedding = Embedding::new(graph.ids().clone(), dim, vectors)?;
         embedding.check_finite()?;
         (asked, held_out) = (held.asked, held.edges.len());
         runs.push(Run::new(&embedding, &held, config.c));
@@ -226,7 +226,7 @@ impl Scores {
 impl Ranking {
     fn of(runs: &[&Scores]) -> Self {
         let over =
-            |score: fn(&Scores) -> f64| -> Summary { runs.iter().map(|run| score(run)).collect() };
+            |score: fn(&Scores) -> f64| -> MeanStd { runs.iter().map(|run| score(run)).collect() };
         Self {
             auc: over(|run| run.auc),
             average_precision: over(|run| run.average_precision),

@@ -33,7 +33,7 @@ use crate::distance::Levels;
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph, Node};
-use crate::positive::{Meetings, Walk};
+use crate::positive::{Cooccurrence, Walk};
 use crate::rng::{Purpose, Rng};
 use pairs::{Met, Pairs};
 use similarity::Bins;
@@ -47,7 +47,7 @@ use similarity::Bins;
 /// use nearfar::graph::{ReadOptions, read};
 ///
 /// let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
-/// let zero = Embedding::new(graph.names().clone(), 4, vec![0.0; 34 * 4])?;
+/// let zero = Embedding::new(graph.ids().clone(), 4, vec![0.0; 34 * 4])?;
 /// let measures = measure(&zero, &graph, &MeasureConfig::default())?;
 /// assert_eq!(measures.pairs[0], 156);
 /// assert!(measures.xi.iter().all(|xi| *xi == 0.5));
@@ -67,7 +67,7 @@ pub fn measure(
     let all = sources == n;
     let walks = config.walks(graph, sources);
     let met = match walks {
-        None => Met::Exactly(Meetings::new(graph, config.context)),
+        None => Met::Exactly(Cooccurrence::new(graph, config.context)),
         Some(walks) => {
             let (context, seed) = (config.context, config.seed);
             Met::ByWalks { walk: Walk::new(graph), walks, context, seed }

@@ -16,11 +16,11 @@ use rayon::prelude::*;
 
 use super::part::{Part, Sums};
 use super::similarity::{Bins, Counts, Tally};
-use crate::distance::{LANES, Sweep};
+use crate::distance::{LANES, MultiSourceBfs};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
 use crate::memory;
-use crate::positive::{MeetingRow, Meetings, PositiveSource, Walk};
+use crate::positive::{Cooccurrence, CooccurrenceRow, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
 
 /// What pairs are measured by.
@@ -40,7 +40,7 @@ pub(super) struct Pairs<'a> {
 /// Whom walks meet.
 pub(super) enum Met<'a> {
     /// Computed.
-    Exactly(Meetings<'a>),
+    Exactly(Cooccurrence<'a>),
     /// Counted in so many walks of so many nodes.
     ByWalks { walk: Walk, walks: usize, context: usize, seed: u64 },
 }
@@ -67,7 +67,7 @@ impl Pairs<'_> {
         let groups = (1..=LANES / group).rev().find(|&groups| table(groups * group) <= MEMORY / 4);
         let width = groups.unwrap_or(1) * group;
         let chunks: Vec<&[Node]> = sources.chunks(width).collect();
-        let at_once = (MEMORY / (table(width) + Sweep::bytes(n)).max(1)).max(1) as usize;
+        let at_once = (MEMORY / (table(width) + MultiSourceBfs::bytes(n)).max(1)).max(1) as usize;
         let counts = Mutex::new(Counts::new(self.bins));
         let mut parts = Vec::new();
         for chunks in chunks.chunks(at_once) {
@@ -92,7 +92,7 @@ impl Pairs<'_> {
                 total_distance: 0.0,
             };
             self.similarities(&hops, lane, nodes, &mut part, counts);
-            let mut row = MeetingRow::default();
+            let mut row = CooccurrenceRow::default();
             for (lane, &node) in (lane..).zip(nodes) {
                 self.levels(&hops, lane, &mut part);
                 self.met.by(node, lane, &hops, &mut row, &mut part);
@@ -176,10 +176,17 @@ impl Pairs<'_> {
 
 impl Met<'_> {
     /// Adds whom walks from a source meet.
-    fn by(&self, source: Node, lane: usize, hops: &Hops, row: &mut MeetingRow, part: &mut Part) {
+    fn by(
+        &self,
+        source: Node,
+        lane: usize,
+        hops: &Hops,
+        row: &mut CooccurrenceRow,
+        part: &mut Part,
+    ) {
         match self {
-            Self::Exactly(meetings) => {
-                meetings.fill(source, row);
+            Self::Exactly(cooccurrence) => {
+                cooccurrence.fill(source, row);
                 for (sums, met) in part.sums[1..].iter_mut().zip(row.by_distance()) {
                     sums.met += met;
                 }
@@ -205,7 +212,7 @@ impl Hops {
         let width = sources.len();
         let mut table: Vec<u16> = memory::zeroed((graph.nodes() - first) * width);
         let mut levels: Vec<u32> = Vec::new();
-        let end = Sweep::new(graph).run(sources, |hops, node, lanes| {
+        let end = MultiSourceBfs::new(graph).run(sources, |hops, node, lanes| {
             let Ok(cell) = u16::try_from(hops) else { return ControlFlow::Break(()) };
             if levels.len() <= hops as usize * width {
                 levels.resize((hops as usize + 1) * width, 0);

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use super::super::names::integer;
-use super::super::{EdgeList, Names, Node, Words};
+use super::super::ids::integer;
+use super::super::{EdgeList, Node, NodeIds, StringIds};
 use super::node_ids;
 use crate::error::Result;
 
@@ -29,7 +29,7 @@ impl Id<'_> {
         }
     }
 
-    fn insert_into(self, words: &mut Words) -> Node {
+    fn insert_into(self, words: &mut StringIds) -> Node {
         match self {
             Self::Integer(id) => words.insert(itoa::Buffer::new().format(id)),
             Self::Text(id) => words.insert(id),
@@ -45,7 +45,7 @@ pub(super) struct Ids {
     /// The ends of the edges: ids while `words` is empty, else rows.
     pairs: Vec<(u32, u32)>,
     /// Set once an id is not an integer.
-    words: Option<Words>,
+    words: Option<StringIds>,
 }
 
 impl Ids {
@@ -98,9 +98,9 @@ impl Ids {
     }
 
     /// The texts seen so far, for a caller that has ids other than integers.
-    pub(super) fn words(&mut self) -> &mut Words {
+    pub(super) fn words(&mut self) -> &mut StringIds {
         self.words.get_or_insert_with(|| {
-            let mut words = Words::default();
+            let mut words = StringIds::default();
             let mut digits = itoa::Buffer::new();
             for &id in &self.nodes {
                 words.insert(digits.format(id));
@@ -126,24 +126,24 @@ impl Ids {
 
     /// Settles the rows.
     pub(super) fn finish(mut self, weights: Option<Vec<f32>>) -> EdgeList {
-        let names = match self.words {
-            Some(words) => Names::Words(words),
+        let ids = match self.words {
+            Some(words) => NodeIds::StringIds(words),
             None => self.integer_rows(),
         };
-        EdgeList { pairs: self.pairs, weights, names }
+        EdgeList { pairs: self.pairs, weights, ids }
     }
 
-    fn integer_rows(&mut self) -> Names {
+    fn integer_rows(&mut self) -> NodeIds {
         const NONE: u32 = u32::MAX;
         let largest = |(a, b): &(u32, u32)| *a.max(b);
         let largest = self.pairs.iter().map(largest).chain(self.nodes.iter().copied()).max();
         let Some(largest) = largest.map(|id| id as usize) else {
-            return Names::Range { start: 0, len: 0 };
+            return NodeIds::Range { start: 0, len: 0 };
         };
         let seen = 2 * self.pairs.len() + self.nodes.len();
         if largest / 16 > seen {
             // A table of all integers up to the largest would be mostly empty.
-            return Names::Words(std::mem::take(self.words()));
+            return NodeIds::StringIds(std::mem::take(self.words()));
         }
         let mut row_of = vec![NONE; largest + 1];
         let mut order = Vec::new();
@@ -155,18 +155,18 @@ impl Ids {
             }
         }
         if order.len() == largest + 1 {
-            return Names::Range { start: 0, len: order.len() };
+            return NodeIds::Range { start: 0, len: order.len() };
         }
         for (a, b) in &mut self.pairs {
             *a = row_of[*a as usize];
             *b = row_of[*b as usize];
         }
         let mut digits = itoa::Buffer::new();
-        let mut words = Words::default();
+        let mut words = StringIds::default();
         for id in order {
             words.insert(digits.format(id));
         }
-        Names::Words(words)
+        NodeIds::StringIds(words)
     }
 }
 
@@ -179,28 +179,28 @@ mod tests {
         let mut ids = Ids::with_nodes(&nodes);
         ids.extend_integers(pairs);
         let list = ids.finish(None);
-        let n = list.names.len() as Node;
-        ((0..n).map(|row| list.names.get(row).into_owned()).collect(), list.pairs)
+        let n = list.ids.len() as Node;
+        ((0..n).map(|row| list.ids.get(row).into_owned()).collect(), list.pairs)
     }
 
     #[test]
     fn integers_without_gaps_are_their_own_rows() {
-        let (names, pairs) = rows(&[], &[(2, 0), (1, 2)]);
-        assert_eq!(names, ["0", "1", "2"]);
+        let (ids, pairs) = rows(&[], &[(2, 0), (1, 2)]);
+        assert_eq!(ids, ["0", "1", "2"]);
         assert_eq!(pairs, [(2, 0), (1, 2)]);
     }
 
     #[test]
     fn a_gap_makes_rows_follow_first_appearance() {
-        let (names, pairs) = rows(&[], &[(3, 0), (1, 3)]);
-        assert_eq!(names, ["3", "0", "1"]);
+        let (ids, pairs) = rows(&[], &[(3, 0), (1, 3)]);
+        assert_eq!(ids, ["3", "0", "1"]);
         assert_eq!(pairs, [(0, 1), (2, 0)]);
     }
 
     #[test]
     fn huge_integers_take_no_huge_table() {
-        let (names, pairs) = rows(&[], &[(4_000_000_000, 7), (7, 5)]);
-        assert_eq!(names, ["4000000000", "7", "5"]);
+        let (ids, pairs) = rows(&[], &[(4_000_000_000, 7), (7, 5)]);
+        assert_eq!(ids, ["4000000000", "7", "5"]);
         assert_eq!(pairs, [(0, 1), (1, 2)]);
     }
 
@@ -212,17 +212,17 @@ mod tests {
         ids.push(Id::Integer(u64::from(u32::MAX)), Id::Text("7"));
         ids.push(Id::Text("07"), Id::Integer(0));
         let list = ids.finish(None);
-        let names: Vec<_> = (0..4).map(|row| list.names.get(row)).collect();
-        assert_eq!(names, ["7", "0", "4294967295", "07"]);
+        let ids: Vec<_> = (0..4).map(|row| list.ids.get(row)).collect();
+        assert_eq!(ids, ["7", "0", "4294967295", "07"]);
         assert_eq!(list.pairs, [(0, 1), (2, 0), (3, 1)]);
     }
 
     #[test]
     fn listed_nodes_close_gaps_and_come_first() {
-        let (names, _) = rows(&["2", "1", "0"], &[(0, 1)]);
-        assert_eq!(names, ["0", "1", "2"]);
-        let (names, pairs) = rows(&["x", "7"], &[(7, 8)]);
-        assert_eq!(names, ["x", "7", "8"]);
+        let (ids, _) = rows(&["2", "1", "0"], &[(0, 1)]);
+        assert_eq!(ids, ["0", "1", "2"]);
+        let (ids, pairs) = rows(&["x", "7"], &[(7, 8)]);
+        assert_eq!(ids, ["x", "7", "8"]);
         assert_eq!(pairs, [(1, 2)]);
     }
 }

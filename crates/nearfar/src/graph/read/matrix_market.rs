@@ -11,11 +11,11 @@
 //! The first line says what follows: the kind of numbers (`pattern` has none), and whether an
 //! entry also stands for its mirror image (`symmetric`) or not (`general`), which is all the same
 //! for an undirected graph. After the comments come rows, columns and the number of entries, then
-//! the entries: row, column, value, counted from 1. Every row is a node, isolated ones too.
+//! the entries: row, column, value, counted from 1. PeriodicScores row is a node, isolated ones too.
 
 use std::path::Path;
 
-use super::super::{EdgeList, Names, Node};
+use super::super::{EdgeList, Node, NodeIds};
 use super::square;
 use crate::error::{Error, Result};
 use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<EdgeList> {
         );
         return Err(Error::line(path, header.line, message));
     }
-    Ok(EdgeList { pairs, weights, names: Names::Range { start: 1, len: header.n } })
+    Ok(EdgeList { pairs, weights, ids: NodeIds::Range { start: 1, len: header.n } })
 }
 
 /// What stands before the entries.

@@ -80,10 +80,10 @@ fn choose(schema: &SchemaDescriptor) -> Result<Vec<usize>, String> {
     };
     let ends = ENDS.iter().find_map(|(source, target)| Some([find(source)?, find(target)?]));
     let Some(ends) = ends else {
-        let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
+        let ids: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
         return Err(format!(
             "no columns 'source' and 'target' (or src and dst, from and to); it has: {}",
-            names.join(", ")
+            ids.join(", ")
         ));
     };
     let weight = find("weight");

@@ -12,7 +12,7 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::{EdgeList, Names, Node};
+use super::super::{EdgeList, Node, NodeIds};
 use super::{open_seekable, read_error, square};
 use crate::error::{Error, Result};
 use crate::file::npy::Array;
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path) -> Result<EdgeList> {
     // An adjacency matrix says that there are edges, not how heavy they are.
     let plain = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
     let weights = (!plain).then_some(weights);
-    Ok(EdgeList { pairs, weights, names: Names::Range { start: 0, len: n } })
+    Ok(EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } })
 }
 
 fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, Node)>, String> {

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use memchr::memchr;
 
-use super::super::names::{hash, integer};
-use super::super::{EdgeList, Words};
+use super::super::ids::{hash, integer};
+use super::super::{EdgeList, StringIds};
 use super::ids::Ids;
 use crate::error::{Error, Result};
 use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
@@ -125,7 +125,7 @@ struct Block {
 enum Edges {
     Integers(Vec<(u32, u32)>),
     /// The ids of the block, their hashes, and edges as indices into them.
-    Words(Words, Vec<u64>, Vec<(u32, u32)>),
+    StringIds(StringIds, Vec<u64>, Vec<(u32, u32)>),
 }
 
 fn parse(bytes: &[u8], layout: &Layout, integers: bool, is_first: bool) -> Parsed<Block> {
@@ -156,7 +156,7 @@ fn parse_integers(
 }
 
 fn parse_words(bytes: &[u8], layout: &Layout, header: Option<u64>) -> Parsed<Block> {
-    let mut words = Words::default();
+    let mut words = StringIds::default();
     let mut hashes = Vec::new();
     let mut number = |id: &[u8]| -> u32 {
         // The block was checked; fields are cut at ASCII bytes.
@@ -174,7 +174,7 @@ fn parse_words(bytes: &[u8], layout: &Layout, header: Option<u64>) -> Parsed<Blo
         pairs.push((a, number(b)));
         true
     })?;
-    Ok((lines, Block { edges: Edges::Words(words, hashes, pairs), weights }))
+    Ok((lines, Block { edges: Edges::StringIds(words, hashes, pairs), weights }))
 }
 
 /// Calls `edge` with the two ids of every line until it returns false; returns the number of
@@ -238,7 +238,7 @@ fn wrong_columns(layout: &Layout, found: usize) -> String {
 fn merge(block: Block, ids: &mut Ids, weights: Option<&mut Vec<f32>>) {
     match block.edges {
         Edges::Integers(pairs) => ids.extend_integers(&pairs),
-        Edges::Words(words, hashes, pairs) => {
+        Edges::StringIds(words, hashes, pairs) => {
             let rows = ids.words().insert_all(&words, &hashes);
             ids.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
         }

@@ -115,7 +115,7 @@ impl Run for Batches<'_> {
     fn epoch(
         &mut self,
         epoch: usize,
-        go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
+        keep_going: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Done>> {
         let (config, n) = (self.config, self.nodes);
         let size = config.batch(n);
@@ -130,7 +130,7 @@ impl Run for Batches<'_> {
             let first = at * together;
             self.draws.group(epoch, first, some, &mut group);
             for ready in (0..group.len()).step_by(READY) {
-                if go_on((first + ready) as f64 / batches.len() as f64)?.is_break() {
+                if keep_going((first + ready) as f64 / batches.len() as f64)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 let range = ready..(ready + READY).min(group.len());

@@ -42,7 +42,7 @@ pub enum Event {
         /// The effective rank of the vectors after it, if it was looked at.
         effective_rank: Option<f64>,
     },
-    /// The vectors after an epoch were scored, by `evaluate::Every`.
+    /// The vectors after an epoch were scored, by `evaluate::PeriodicScores`.
     Scores {
         /// The epoch, counted from 1.
         epoch: usize,

@@ -115,7 +115,7 @@ pub fn back_and_forth(left: usize, right: usize) -> impl Iterator<Item = (usize,
 }
 
 /// The rounds for `count` blocks, or groups of them: in each, pairs that share none; (p, p) stands
-/// for a block with itself. Every pair is in one round.
+/// for a block with itself. PeriodicScores pair is in one round.
 pub fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
     let mut rounds = vec![(0..count).map(|p| (p, p)).collect::<Vec<_>>()];
     // The circle method: one sits still, the others move on by one seat a round. With an odd

@@ -109,7 +109,7 @@ impl Run for Stream<'_> {
     fn epoch(
         &mut self,
         epoch: usize,
-        go_on: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
+        keep_going: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Done>> {
         let (config, n, epochs) = (self.config, self.nodes, self.config.epochs());
         let rows = self.tables.centres.rows;
@@ -124,13 +124,16 @@ impl Run for Stream<'_> {
             let ahead = self.sampling.ahead.min(epochs - epoch);
             let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
             let number = (epoch * parts + part) as u64;
-            if pairs.sample(sources, sampling, number, |within| go_on(done(within)))?.is_break() {
+            if pairs
+                .sample(sources, sampling, number, |within| keep_going(done(within)))?
+                .is_break()
+            {
                 return Ok(ControlFlow::Break(()));
             }
             let (from, to) = pairs.shares(number);
             let step = |within: f64| config.step(l2, (epoch as f64 + done(within)) / epochs as f64);
             let trained = train(self.kernel, &mut self.tables, pairs, step, |part| {
-                go_on(done(from + part * (to - from)))
+                keep_going(done(from + part * (to - from)))
             })?;
             let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
             (count, loss) = (count + pairs.count, loss + sum);
@@ -162,14 +165,14 @@ fn tables(n: usize, config: &TrainConfig) -> Tables {
 }
 
 /// Trains all pairs of an epoch. `step(part)` is the size of the steps when this part of the epoch
-/// is done. `go_on(part)` is asked between rounds; if it says `Break`, the epoch ends there.
+/// is done. `keep_going(part)` is asked between rounds; if it says `Break`, the epoch ends there.
 /// Returns the sum of losses.
 pub fn train(
     kernel: InstructionSet,
     tables: &mut Tables,
     pairs: &Pairs,
     step: impl Fn(f64) -> Step + Sync,
-    mut go_on: impl FnMut(f64) -> Result<ControlFlow<()>>,
+    mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<(), f64>> {
     let count = tables.centres.count();
     let together = together(count);
@@ -187,11 +190,11 @@ pub fn train(
     let mut loss = 0.0;
     for (at, round) in rounds.iter().enumerate() {
         let part = at as f64 / rounds.len() as f64;
-        if go_on(part)?.is_break() {
+        if keep_going(part)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         let step = step(part);
-        // Every task owns its blocks while it runs: threads cannot meet.
+        // PeriodicScores task owns its blocks while it runs: threads cannot meet.
         let mut tasks: Vec<_> = round
             .iter()
             .map(|&(p, q)| {
@@ -291,7 +294,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::graph::{EdgeList, Names, ReadOptions, read};
+    use crate::graph::{EdgeList, NodeIds, ReadOptions, read};
     use crate::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
     use crate::positive::Walk;
 
@@ -323,15 +326,17 @@ mod tests {
         let mut count = 0;
         for (part, walks) in [2, 2, 1, 1].into_iter().enumerate() {
             let sampling = Sampling { walks, ..one_by_one.sampling };
-            let go_on = |_| Ok(ControlFlow::Continue(()));
+            let keep_going = |_| Ok(ControlFlow::Continue(()));
             let pairs = &mut one_by_one.pairs;
-            assert!(pairs.sample(sources, sampling, part as u64, go_on).unwrap().is_continue());
+            assert!(
+                pairs.sample(sources, sampling, part as u64, keep_going).unwrap().is_continue()
+            );
             count += pairs.count;
             let step = |within: f64| {
                 let done = (part as f64 + within) / 4.0 / config.epochs() as f64;
                 config.step(one_by_one.pull.strength, done)
             };
-            let trained = train(one_by_one.kernel, &mut one_by_one.tables, pairs, step, go_on);
+            let trained = train(one_by_one.kernel, &mut one_by_one.tables, pairs, step, keep_going);
             assert!(trained.unwrap().is_continue());
         }
         assert_eq!(done.pairs, count);
@@ -344,8 +349,8 @@ mod tests {
         const DIM: usize = 16;
         let nodes = 203;
         let pairs = (0..nodes as u32).map(|node| (node, (node + 1) % nodes as u32)).collect();
-        let names = Names::Range { start: 0, len: nodes };
-        let graph = EdgeList { pairs, weights: None, names }.build().unwrap().0;
+        let ids = NodeIds::Range { start: 0, len: nodes };
+        let graph = EdgeList { pairs, weights: None, ids }.build().unwrap().0;
         let graph = Arc::new(graph);
         let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
         let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
@@ -356,15 +361,16 @@ mod tests {
         let sources = Sources { positives: &positives, negatives: &*negatives, nodes, rows };
         let sampling =
             Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead: 1, seed: 0 };
-        let go_on = |_| Ok(ControlFlow::Continue(()));
+        let keep_going = |_| Ok(ControlFlow::Continue(()));
         let mut pairs = Pairs::new(nodes, rows);
-        assert!(pairs.sample(sources, sampling, 0, go_on).unwrap().is_continue());
+        assert!(pairs.sample(sources, sampling, 0, keep_going).unwrap().is_continue());
         let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), others: None };
         small_vectors(&config, DIM, start.centres.values_mut());
         let trained = |threads: usize, step: Step| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut tables = start.clone();
-            let train = || train(InstructionSet::detect(), &mut tables, &pairs, |_| step, go_on);
+            let train =
+                || train(InstructionSet::detect(), &mut tables, &pairs, |_| step, keep_going);
             let ControlFlow::Continue(loss) = pool.install(train).unwrap() else {
                 panic!("nobody stops it")
             };

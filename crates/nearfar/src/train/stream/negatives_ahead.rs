@@ -30,14 +30,14 @@ pub(in crate::train) fn epochs_ahead(epochs: usize, bytes: u64) -> usize {
 }
 
 impl Ahead {
-    /// Draws from this epoch on, unless that was done before. `go_on(part)` is asked when this part
+    /// Draws from this epoch on, unless that was done before. `keep_going(part)` is asked when this part
     /// is done.
     pub(super) fn draw(
         &mut self,
         sources: Sources<'_>,
         sampling: Sampling,
         epoch: u64,
-        mut go_on: impl FnMut(f64) -> Result<ControlFlow<()>>,
+        mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         if self.left(epoch) > 0 {
             return Ok(ControlFlow::Continue(()));
@@ -50,7 +50,7 @@ impl Ahead {
         let together = 2 * rayon::current_num_threads();
         for (turn, some) in self.draws.chunks_mut(together).enumerate() {
             let first = turn * together;
-            if go_on(first as f64 / blocks as f64)?.is_break() {
+            if keep_going(first as f64 / blocks as f64)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             some.par_iter_mut().enumerate().for_each(|(at, draws)| {

@@ -1,6 +1,6 @@
 //! The pairs of an epoch, sorted so that they can be trained side by side.
 //!
-//! Every node takes its walks and draws its negatives, and the pairs are put into buckets by the
+//! PeriodicScores node takes its walks and draws its negatives, and the pairs are put into buckets by the
 //! blocks of their two ends. This runs on all threads and does not depend on how many there are:
 //! walks and negatives come from streams named by epoch and node.
 
@@ -74,7 +74,7 @@ impl Pairs {
         Self { buckets, count: 0, ahead: Ahead::default() }
     }
 
-    /// Samples the pairs of an epoch. `go_on(part)` is asked when about this part of the epoch's
+    /// Samples the pairs of an epoch. `keep_going(part)` is asked when about this part of the epoch's
     /// time is over, more than 1 where negatives are drawn for later epochs; if it says `Break`,
     /// they are not complete.
     pub fn sample(
@@ -82,7 +82,7 @@ impl Pairs {
         sources: Sources<'_>,
         sampling: Sampling,
         epoch: u64,
-        mut go_on: impl FnMut(f64) -> Result<ControlFlow<()>>,
+        mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let windows =
             (sampling.length > sampling.context).then(|| Windows::sample(sources, sampling, epoch));
@@ -90,7 +90,7 @@ impl Pairs {
         let is_ahead = windows.is_none() && (sampling.ahead > 1 || ahead.left(epoch) > 0);
         if is_ahead {
             let all = DRAWING * sampling.ahead as f64;
-            if ahead.draw(sources, sampling, epoch, |part| go_on(all * part))?.is_break() {
+            if ahead.draw(sources, sampling, epoch, |part| keep_going(all * part))?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -111,7 +111,7 @@ impl Pairs {
         for (turn, some) in buckets.chunks_mut(together).enumerate() {
             let first = turn * together;
             let part = first as f64 / blocks as f64;
-            if go_on(from + (to - from) * part)?.is_break() {
+            if keep_going(from + (to - from) * part)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             some.par_iter_mut().enumerate().map(|(at, row)| (first + at, row)).for_each(sample);

@@ -24,17 +24,17 @@ use crate::graph::{Graph, Node};
 ///
 /// ```
 /// use nearfar::graph::{ReadOptions, read};
-/// use nearfar::positive::{MeetingRow, Meetings};
+/// use nearfar::positive::{CooccurrenceRow, Cooccurrence};
 ///
 /// let graph = read("builtin:karate", &ReadOptions::default())?.graph;
-/// let meetings = Meetings::new(&graph, 2);
-/// let mut row = MeetingRow::default();
+/// let meetings = Cooccurrence::new(&graph, 2);
+/// let mut row = CooccurrenceRow::default();
 /// meetings.fill(11, &mut row);
 /// // Node 11 has one neighbour, and a window of two nodes holds nobody else.
 /// assert_eq!(row.iter().collect::<Vec<_>>(), [(0, 1.0)]);
 /// # Ok::<(), nearfar::Error>(())
 /// ```
-pub struct Meetings<'g> {
+pub struct Cooccurrence<'g> {
     graph: &'g Graph,
     steps: usize,
     /// Σ w over the neighbours of each node, in a weighted graph.
@@ -43,7 +43,7 @@ pub struct Meetings<'g> {
 
 /// One row of π, and room to compute others in.
 #[derive(Clone, Debug, Default)]
-pub struct MeetingRow {
+pub struct CooccurrenceRow {
     /// The start, then the nodes that were met, in the order of their distance.
     nodes: Vec<Node>,
     /// Where each level ends in `nodes`.
@@ -55,7 +55,7 @@ pub struct MeetingRow {
     seen: Vec<bool>,
 }
 
-impl<'g> Meetings<'g> {
+impl<'g> Cooccurrence<'g> {
     /// Prepares rows for windows of `context` nodes, the start among them.
     pub fn new(graph: &'g Graph, context: usize) -> Self {
         let sum = |node| -> f64 {
@@ -87,7 +87,7 @@ impl<'g> Meetings<'g> {
     }
 
     /// Computes the row of a node into the caller's room.
-    pub fn fill(&self, start: Node, out: &mut MeetingRow) {
+    pub fn fill(&self, start: Node, out: &mut CooccurrenceRow) {
         out.begin(start, self.graph.nodes());
         let share = 1.0 / self.steps.max(1) as f64;
         for _ in 0..self.steps {
@@ -108,7 +108,7 @@ impl<'g> Meetings<'g> {
     }
 
     /// Sends what the walk has at a node on to its neighbours.
-    fn spread(&self, node: Node, mass: f64, out: &mut MeetingRow) {
+    fn spread(&self, node: Node, mass: f64, out: &mut CooccurrenceRow) {
         self.steps_from(node, mass, |to, part| {
             out.next[to as usize] += part;
             if !std::mem::replace(&mut out.seen[to as usize], true) {
@@ -134,7 +134,7 @@ impl<'g> Meetings<'g> {
     }
 }
 
-impl MeetingRow {
+impl CooccurrenceRow {
     /// The nodes that walks meet, the start aside, nearest first, with their probabilities.
     pub fn iter(&self) -> impl Iterator<Item = (Node, f64)> {
         let met = self.nodes.get(1..).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::train::{Event, Scores, Sink, State};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use nearfar::evaluate::Every;
+/// use nearfar::evaluate::PeriodicScores;
 /// use nearfar::graph::{ReadOptions, read};
 /// use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
 /// use nearfar::train::{TrainConfig, embed};
@@ -25,13 +25,13 @@ use crate::train::{Event, Scores, Sink, State};
 /// let plan = NegativePlan::new(&graph, &NegativeConfig::default(), &Budget::default())?;
 /// let config = TrainConfig { dim: 16, epochs: Some(4), ..Default::default() };
 /// let mut listener = (); // one that does listen
-/// let mut every = Every::new(2, &graph, &labels, &splits, &mut listener)?.stop_early(3)?;
+/// let mut every = PeriodicScores::new(2, &graph, &labels, &splits, &mut listener)?.stop_early(3)?;
 /// embed(&graph, &*plan.build(&graph)?, &config, &mut every)?;
 /// let best = every.best().unwrap();
 /// assert!(best.epoch == 2 || best.epoch == 4);
 /// # Ok::<(), nearfar::Error>(())
 /// ```
-pub struct Every<'a> {
+pub struct PeriodicScores<'a> {
     /// Epochs from one scoring to the next.
     interval: usize,
     graph: &'a Graph,
@@ -44,14 +44,14 @@ pub struct Every<'a> {
     epochs: usize,
     /// Scores that are told when their epoch was.
     pending: Option<Event>,
-    best: Option<Best>,
+    best: Option<BestEpoch>,
     /// Scorings since the best one.
     waited: usize,
 }
 
 /// The vectors that scored best on validation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub struct BestEpoch {
     /// The epoch after which they were there.
     pub epoch: usize,
     /// Their F1-macro on validation.
@@ -62,7 +62,7 @@ pub struct Best {
     pub stopped: bool,
 }
 
-impl<'a> Every<'a> {
+impl<'a> PeriodicScores<'a> {
     /// Scores after every n-th epoch, on these labels and parts. Fails if they do not serve.
     pub fn new(
         every: usize,
@@ -108,12 +108,12 @@ impl<'a> Every<'a> {
 
     /// The best vectors on validation, with [`stop_early`](Self::stop_early): those to go on with,
     /// whether training was stopped or came to its end. `None` before any were scored.
-    pub fn best(self) -> Option<Best> {
+    pub fn best(self) -> Option<BestEpoch> {
         self.best
     }
 }
 
-impl Sink for Every<'_> {
+impl Sink for PeriodicScores<'_> {
     fn event(&mut self, event: &Event) -> Result<ControlFlow<()>> {
         if let Event::Started { epochs, .. } = event {
             self.epochs = *epochs;
@@ -146,7 +146,7 @@ impl Sink for Every<'_> {
             self.waited += 1;
             let f1_macro = val.f1_macro;
             if self.best.as_ref().is_none_or(|best| f1_macro > best.f1_macro) {
-                self.best = Some(Best { epoch, f1_macro, vectors, stopped: false });
+                self.best = Some(BestEpoch { epoch, f1_macro, vectors, stopped: false });
                 self.waited = 0;
             }
         }
@@ -163,7 +163,7 @@ fn score(
     vectors: Vec<f32>,
 ) -> Result<(Vec<f32>, Option<Scores>, Scores)> {
     let dim = vectors.len() / graph.nodes().max(1);
-    let embedding = Embedding::new(graph.names().clone(), dim, vectors)?;
+    let embedding = Embedding::new(graph.ids().clone(), dim, vectors)?;
     let found = classify(&embedding, labels, Some(splits), &ClassifyConfig::default())?;
     let scores = |part: &Part| Scores {
         f1_macro: part.f1_macro.mean,

@@ -11,7 +11,7 @@ use super::Node;
 /// The ids of a graph's nodes, by row. Ids are any text; the common case of consecutive integers
 /// takes no memory.
 #[derive(Clone, Debug)]
-pub enum Names {
+pub enum NodeIds {
     /// Row r is called `start + r`.
     Range {
         /// The id of row 0: 0, or 1 in formats that count from one.
@@ -20,15 +20,15 @@ pub enum Names {
         len: usize,
     },
     /// Each row has a text of its own.
-    Words(Words),
+    StringIds(StringIds),
 }
 
-impl Names {
+impl NodeIds {
     /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Range { len, .. } => *len,
-            Self::Words(words) => words.len(),
+            Self::StringIds(words) => words.len(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Names {
     pub fn get(&self, node: Node) -> Cow<'_, str> {
         match self {
             Self::Range { start, .. } => (u64::from(*start) + u64::from(node)).to_string().into(),
-            Self::Words(words) => words.get(node).into(),
+            Self::StringIds(words) => words.get(node).into(),
         }
     }
 
@@ -52,26 +52,26 @@ impl Names {
                 let row = integer(id.as_bytes())?.checked_sub(*start)?;
                 ((row as usize) < *len).then_some(row)
             }
-            Self::Words(words) => words.find(id),
+            Self::StringIds(words) => words.find(id),
         }
     }
 
-    /// The names of some rows, in that order.
+    /// The ids of some rows, in that order.
     pub(crate) fn select(&self, rows: &[Node]) -> Self {
-        Self::Words(rows.iter().map(|&row| self.get(row)).collect())
+        Self::StringIds(rows.iter().map(|&row| self.get(row)).collect())
     }
 }
 
 /// Different texts, numbered in the order in which they were added.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct StringIds {
     text: String,
     ends: Vec<usize>,
     /// Rows with the hashes of their texts.
     rows: HashTable<(u64, Node)>,
 }
 
-impl Words {
+impl StringIds {
     /// The number of texts.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -149,7 +149,7 @@ impl Words {
     }
 }
 
-impl<S: AsRef<str>> FromIterator<S> for Words {
+impl<S: AsRef<str>> FromIterator<S> for StringIds {
     fn from_iter<I: IntoIterator<Item = S>>(ids: I) -> Self {
         let mut words = Self::default();
         for id in ids {
@@ -165,7 +165,7 @@ fn word<'a>(text: &'a str, ends: &[usize], row: Node) -> &'a str {
     &text[start..ends[row]]
 }
 
-/// The hash that [`Words`] uses. It never shows in a result: rows follow the order of insertion.
+/// The hash that [`StringIds`] uses. It never shows in a result: rows follow the order of insertion.
 #[inline]
 pub(crate) fn hash(id: &str) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn words_are_numbered_by_first_appearance() {
-        let words: Words = ["b", "a", "b", "", "é"].into_iter().collect();
+        let words: StringIds = ["b", "a", "b", "", "é"].into_iter().collect();
         assert_eq!(words.len(), 4);
         assert_eq!((0..4).map(|row| words.get(row)).collect::<Vec<_>>(), ["b", "a", "", "é"]);
         assert_eq!(words.find("é"), Some(3));
@@ -206,27 +206,27 @@ mod tests {
 
     #[test]
     fn inserting_all_is_inserting_each() {
-        let mut all: Words = (0..500).map(|i| (i * 7 % 1000).to_string()).collect();
+        let mut all: StringIds = (0..500).map(|i| (i * 7 % 1000).to_string()).collect();
         let mut each = all.clone();
-        let others: Words = (0..900).map(|i| (i * 3 % 1000).to_string()).collect();
+        let others: StringIds = (0..900).map(|i| (i * 3 % 1000).to_string()).collect();
         let texts: Vec<&str> = (0..others.len() as Node).map(|row| others.get(row)).collect();
         let hashes: Vec<u64> = texts.iter().map(|text| hash(text)).collect();
         let expected: Vec<Node> = texts.iter().map(|text| each.insert(text)).collect();
         assert_eq!(all.insert_all(&others, &hashes), expected);
         assert_eq!(all.len(), each.len());
         // The same hash for all: the texts decide.
-        let mut collisions = Words::default();
+        let mut collisions = StringIds::default();
         assert_eq!(collisions.insert_all(&others, &vec![7; 900])[..], (0..900).collect::<Vec<_>>());
         assert_eq!(collisions.insert_hashed(7, texts[5]), 5);
     }
 
     #[test]
     fn a_range_finds_its_ids_and_no_others() {
-        let names = Names::Range { start: 1, len: 3 };
-        assert_eq!(names.get(0), "1");
-        assert_eq!(names.find("3"), Some(2));
+        let ids = NodeIds::Range { start: 1, len: 3 };
+        assert_eq!(ids.get(0), "1");
+        assert_eq!(ids.find("3"), Some(2));
         for absent in ["0", "4", "01", "+1", "", "x", "99999999999"] {
-            assert_eq!(names.find(absent), None, "{absent}");
+            assert_eq!(ids.find(absent), None, "{absent}");
         }
     }
 

@@ -2,16 +2,16 @@
 
 /// The mean and the spread of some runs, and the runs themselves.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Summary {
+pub struct MeanStd {
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation (of these runs: divided by their number, as in NumPy).
     pub std: f64,
-    /// Every run.
+    /// PeriodicScores run.
     pub runs: Vec<f64>,
 }
 
-impl FromIterator<f64> for Summary {
+impl FromIterator<f64> for MeanStd {
     fn from_iter<I: IntoIterator<Item = f64>>(runs: I) -> Self {
         let runs: Vec<f64> = runs.into_iter().collect();
         let count = runs.len().max(1) as f64;
@@ -21,7 +21,7 @@ impl FromIterator<f64> for Summary {
     }
 }
 
-impl std::fmt::Display for Summary {
+impl std::fmt::Display for MeanStd {
     /// The mean, and the deviation if there are several runs: `0.650 ± 0.009`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.4}", self.mean)?;
@@ -38,10 +38,10 @@ mod tests {
 
     #[test]
     fn mean_and_deviation() {
-        let summary: Summary = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].into_iter().collect();
+        let summary: MeanStd = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].into_iter().collect();
         assert!((summary.mean - 5.0).abs() < 1e-15 && (summary.std - 2.0).abs() < 1e-15);
         assert_eq!(summary.to_string(), "5.0000 ± 2.0000");
-        let one: Summary = [0.5].into_iter().collect();
+        let one: MeanStd = [0.5].into_iter().collect();
         assert_eq!((one.std.to_bits(), one.to_string().as_str()), (0, "0.5000"));
     }
 }
