@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use nearfar::distance::{
-    Diameter, DistanceHistogram, Far, HopRows, HopTable, LANES, Landmarks, Levels, MultiSourceBfs,
-    Summary, hops,
+    Diameter, DistanceHistogram, DistanceSummary, Far, HopRows, HopTable, LANES, Landmarks, Levels,
+    MultiSourceBfs, hops,
 };
 use nearfar::graph::{Components, Graph, Node, ReadOptions, read};
 use proptest::prelude::*;
@@ -126,11 +126,11 @@ fn distances_may_be_asked_for_twice_and_from_nowhere() {
 #[test]
 fn a_summary_of_few_sources_knows_what_it_does_not_know() {
     let graph = path(2000);
-    let exact = Summary::new(&graph, None, 0);
+    let exact = DistanceSummary::new(&graph, None, 0);
     assert_eq!((exact.diameter, exact.diameter_exact, exact.distance_sources), (1999, true, 2000));
     assert_eq!(exact.distance_histogram[&1999], 2);
-    assert_eq!(exact, Summary::new(&graph, Some(usize::MAX), 0));
-    let sampled = Summary::new(&graph, Some(5), 0);
+    assert_eq!(exact, DistanceSummary::new(&graph, Some(usize::MAX), 0));
+    let sampled = DistanceSummary::new(&graph, Some(5), 0);
     assert_eq!((sampled.distance_sources, sampled.graph), (5, exact.graph));
     assert!(sampled.diameter_exact && sampled.diameter == 1999, "a path needs few searches");
 }
