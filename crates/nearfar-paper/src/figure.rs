@@ -29,7 +29,7 @@ const FEW: usize = 20;
 /// Panels, and the names of what they show.
 #[derive(Default)]
 pub(crate) struct Figure {
-    /// NodeIds of the series, in the order of their colours.
+    /// Names of the series, in the order of their colours.
     pub(crate) legend: Vec<String>,
     pub(crate) panels: Vec<Panel>,
     /// Panels in a row.
@@ -44,7 +44,7 @@ pub(crate) struct Panel {
     pub(crate) x: String,
     pub(crate) y: String,
     pub(crate) series: Vec<Series>,
-    /// NodeIds of the values 0, 1, 2, … of y, from the top, if those are no numbers.
+    /// Names of the values 0, 1, 2, … of y, from the top, if those are no numbers.
     pub(crate) names: Vec<String>,
     /// The range of y, if it is not that of the series.
     pub(crate) range: Option<(f64, f64)>,

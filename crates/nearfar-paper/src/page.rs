@@ -99,7 +99,7 @@ mod tests {
         let page = Page {
             name: "some",
             title: "Some numbers".to_owned(),
-            text: "StringIds.".to_owned(),
+            text: "Words.".to_owned(),
             head: ["row", "F1"].map(str::to_owned).to_vec(),
             rows: vec![["a, b", "0.5"].map(str::to_owned).to_vec()],
             figure: Figure::default(),

@@ -141,7 +141,7 @@ impl Graph {
         ids(py, self.shared.ids())
     }
 
-    /// PeriodicScores edge once: sources, targets, and weights if there are any.
+    /// Every edge once: sources, targets, and weights if there are any.
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
         let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 //!
 //! Writes a power-law graph of a million nodes to a temporary folder, with integer and with
 //! string ids, and reports the rate of reading, the peak memory of the process, and the time to
-//! build the landmark laws. PeriodicScores measurement runs in a process of its own, so that peaks do not
+//! build the landmark laws. Every measurement runs in a process of its own, so that peaks do not
 //! mix. Run with `cargo bench -p nearfar --bench large`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark talks to people")]

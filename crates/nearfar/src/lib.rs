@@ -1,11 +1,17 @@
 #![doc = include_str!("../../../README.md")]
 
 pub mod error;
-mod file;
-mod matrix;
+
+mod budget;
 mod memory;
-pub mod rng;
+
 pub mod simd;
+
+mod matrix;
+
+mod file;
+
+pub mod rng;
 
 pub mod graph;
 
@@ -21,10 +27,14 @@ pub mod encode;
 
 pub mod train;
 
+mod pipeline;
+
 pub mod evaluate;
 
 pub mod project;
 
 pub mod report;
 
+pub use budget::{Budget, format_bytes, parse_bytes};
 pub use error::{Error, Result};
+pub use pipeline::{BuildBackend, Parts, embed, embed_with};

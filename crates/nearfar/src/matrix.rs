@@ -58,7 +58,7 @@ pub(crate) fn add_transposed(x: &[f32], r: &[f32], out: &mut [f32], inner: usize
 ///
 /// # Safety
 ///
-/// PeriodicScores cell of the three matrices can be accessed.
+/// Every cell of the three matrices can be accessed.
 unsafe fn gemm(
     [rows, inner, columns]: [usize; 3],
     a: Matrix<*const f32>,

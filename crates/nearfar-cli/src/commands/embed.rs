@@ -8,53 +8,71 @@ use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Dataset, Graph, ReadOptions};
 use nearfar::report::{ReportConfig, Subject};
-use nearfar::train::{Records, Saving, Settings, Start, embed_from};
+use nearfar::train::{Checkpoints, Recorder, RunLog, Settings, Sink};
+use nearfar::{Budget, format_bytes};
 
-use super::listener::Listener;
+use super::observer::Observer;
 use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
 #[derive(clap::Args)]
+#[command(
+    before_help = "Example: nearfar embed graph.tsv -o vectors.npy",
+    next_help_heading = "Input"
+)]
 pub(crate) struct Args {
     /// The graph
     graph: String,
-    /// File to write the vectors to; its ending says the format: .npy, .w2v or .txt, .parquet,
-    /// .safetensors, .tsv
-    #[arg(short, long, value_name = "FILE", default_value = "embedding.npy")]
-    output: PathBuf,
-    /// Format of the file, if its ending does not say it
-    #[arg(long, value_enum)]
-    format: Option<Format>,
     #[command(flatten)]
     read: ReadOptions,
     #[command(flatten)]
     options: Options,
-    /// Folder to keep the state of the run in, so that it can be resumed
-    #[arg(long, value_name = "DIR")]
-    checkpoint: Option<PathBuf>,
-    /// Go on from the state in the --checkpoint folder; the result is that of an unbroken run
-    #[arg(long, requires = "checkpoint")]
-    resume: bool,
-    /// File to write one JSON object for every epoch to
-    #[arg(long, value_name = "FILE")]
-    log: Option<PathBuf>,
-    /// File to write a page to that shows the vectors: a map, who is near and far, the numbers
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     scoring: ScoringArgs,
 }
 
-/// What is trained, and how: the options of every command that trains.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
+struct OutputArgs {
+    /// File to write the vectors to; its extension is the format: .npy, .w2v or .txt, .parquet,
+    /// .safetensors, .tsv
+    #[arg(short, long, value_name = "FILE", default_value = "embedding.npy")]
+    output: PathBuf,
+    /// Format of the file, if its extension does not tell
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Folder for a checkpoint of the run, so that it can be resumed
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+    /// Continue from the checkpoint in the --checkpoint folder, to the result of an uninterrupted run
+    #[arg(long, requires = "checkpoint")]
+    resume: bool,
+    /// File for the log: a JSON object per epoch
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// File for an HTML report of the vectors: map, similarity by distance, scores
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// The options of every command that trains.
 #[derive(Clone, clap::Args)]
 pub(super) struct Options {
     #[command(flatten)]
     pub(super) settings: Settings,
-    /// TOML file with settings, named as the options are; options given here go before it
-    #[arg(long, value_name = "FILE")]
+    /// TOML file with settings, named as the options are; options of the command line come first
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
-    /// Memory that may be used, as 800MB or 8GB
-    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
+    /// Most memory to use, as 800MB or 8GB
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "8GB",
+        value_parser = nearfar::parse_bytes,
+        help_heading = "Training"
+    )]
     max_memory: u64,
 }
 
@@ -64,47 +82,33 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
     let graph = Arc::new(graph);
     let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
-    check_writable(&args.output, args.format, graph.ids())?;
-    args.report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;
-    let settings = &args.options.settings;
-    let (mut saving, mut checkpoint) = (None, None);
-    if let Some(folder) = &args.checkpoint {
-        let (state, found) = Saving::open(folder, args.resume, &graph, settings)?;
-        match &found {
-            Some(found) if !quiet => {
-                print::message(&format!("going on after epoch {}", found.epoch));
-            }
-            None if args.resume => {
-                let folder = folder.display();
-                print::message(&format!("{folder}: nothing there yet; starting anew"));
-            }
-            _ => {}
-        }
-        (saving, checkpoint) = (Some(state), found);
-    }
-    let start_at = Start { checkpoint, ..Default::default() };
-    let records = Records::new(args.log.as_deref(), saving)?.with_settings(settings);
-    let listener = Listener::new(settings.train.epochs(), records, quiet)?;
-    let vectors = args.options.vectors(&graph, start_at, listener, scoring.as_ref(), quiet)?;
-    let embedding = Embedding::new(graph.ids().clone(), settings.train.dim, vectors)?;
-    embedding.save(&args.output, args.format)?;
+    let OutputArgs { output, format, checkpoint, resume, log, report } = &args.output;
+    check_writable(output, *format, graph.ids())?;
+    report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;
+    let checkpoints = checkpoint.as_ref().map(|folder| Checkpoints::new(folder, *resume));
+    let log_file = log.as_deref().map(RunLog::create).transpose()?;
+    let observer = Observer::new(Recorder::new(log_file, checkpoints.transpose()?), quiet)?;
+    let embedding = args.options.embed(&graph, observer, scoring.as_ref(), quiet)?;
+    embedding.save(output, *format)?;
     if !quiet {
-        let (nodes, dim) = (embedding.nodes() as u64, embedding.dim());
+        let (nodes, dim) = (print::grouped(embedding.nodes() as u64), embedding.dim());
         let seconds = start.elapsed().as_secs_f64();
-        let (output, nodes) = (args.output.display(), print::grouped(nodes));
-        print::message(&format!("{output}: {nodes} vectors of {dim} numbers in {seconds:.2} s"));
+        let memory = peak_memory().map_or(String::new(), |bytes| {
+            format!(", peak memory {}", format_bytes(bytes))
+        });
+        let output = output.display();
+        print::message(&format!("{output}: {nodes} × {dim} vectors in {seconds:.2} s{memory}"));
     }
-    let Some(page) = &args.report else { return Ok(()) };
-    let name = super::report::name(&args.output);
+    let Some(page) = report else { return Ok(()) };
+    let name = super::report::name(output);
     let subject = Subject {
         graph: Some(&graph),
         labels: labels.as_ref(),
         splits: splits.as_ref(),
-        log: args.log.as_deref(),
-        settings: Some(settings),
+        log: log.as_deref(),
         ..Subject::new(&name, &embedding)
     };
-    let config = ReportConfig { seed: settings.train.seed, ..Default::default() };
+    let config = ReportConfig { seed: args.options.settings.train.seed, ..Default::default() };
     super::report::write(page, &subject, &config, quiet)
 }
 
@@ -120,34 +124,33 @@ impl Options {
         Ok(self.settings.validate()?)
     }
 
-    /// Trains vectors and tells the plan.
-    pub(super) fn vectors(
+    /// Trains vectors.
+    pub(super) fn embed(
         &self,
         graph: &Arc<Graph>,
-        start: Start,
-        mut listener: Listener,
+        mut observer: Observer,
         scoring: Option<&Scoring>,
         quiet: bool,
-    ) -> anyhow::Result<Vec<f32>> {
-        let train = &self.settings.train;
-        let every = scoring.map(|scoring| scoring.sink(graph, &mut listener)).transpose()?;
-        let of_scoring = scoring.map_or(0, |s| s.memory(graph.nodes(), train.dim));
-        let left = self.max_memory.saturating_sub(of_scoring);
-        let (plan, memory) = self.settings.plan(graph, left)?;
-        let memory = memory + of_scoring;
-        if !quiet {
-            print::message(&plan.summary());
-            print::message(&format!("memory: about {} MB", memory.div_ceil(1_000_000)));
-        }
-        let sampler = plan.build(graph)?;
-        let vectors = match every {
-            None => embed_from(start, graph, &*sampler, train, &mut listener)?,
-            Some(mut every) => {
-                let last = embed_from(start, graph, &*sampler, train, &mut every)?;
-                scoring::chosen(every.best(), last, quiet)
+    ) -> anyhow::Result<Embedding> {
+        let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
+        let budget = Budget { memory: self.max_memory, reserved, ..Default::default() };
+        let embed = |sink: &mut dyn Sink| nearfar::embed(graph, &self.settings, &budget, sink);
+        let embedding = match scoring {
+            None => embed(&mut observer)?,
+            Some(scoring) => {
+                let mut scores = scoring.sink(graph, &mut observer)?;
+                let last = embed(&mut scores)?;
+                scoring::chosen(scores.best(), last, quiet)?
             }
         };
-        listener.finish()?;
-        Ok(vectors)
+        observer.finish()?;
+        Ok(embedding)
     }
+}
+
+/// The most memory that this process had, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

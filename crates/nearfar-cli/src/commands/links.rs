@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use nearfar::evaluate::{LinkScores, LinksConfig, Ranking, links};
 use nearfar::graph::ReadOptions;
-use nearfar::train::{Records, Start};
+use nearfar::train::Recorder;
 
 use super::embed::Options;
-use super::listener::Listener;
+use super::observer::Observer;
 use crate::print::{self, grouped};
 
 #[derive(clap::Args)]
@@ -30,19 +30,19 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     args.links.validate()?;
     let graph = super::read(&args.graph, &args.read, quiet)?.graph;
     let mut first = true;
-    let scores = links(&graph, &args.links, args.options.settings.train.seed, |rest, seed| {
+    let seed = args.options.settings.train.seed;
+    let scores = links(&graph, &args.links, seed, |rest, seed| -> anyhow::Result<Vec<f32>> {
         let mut options = args.options.clone();
         options.settings.train.seed = seed;
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
-        let listener =
-            Listener::new(options.settings.train.epochs(), Records::new(None, None)?, quiet)?;
-        options.vectors(rest, Start::default(), listener, None, quiet)
+        let observer = Observer::new(Recorder::default(), quiet)?;
+        Ok(options.embed(rest, observer, None, quiet)?.into_vectors())
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(
-            "held out {} edges instead of {}: the rest has to stay connected; \
-             --keep-connected false lifts that",
+            "held out {} edges instead of {}, so that the rest stays connected; use \
+             --keep-connected false to hold out more",
             scores.held_out, scores.asked
         ));
     }

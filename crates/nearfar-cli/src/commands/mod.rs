@@ -3,9 +3,9 @@
 mod embed;
 mod evaluate;
 mod links;
-mod listener;
 mod measure;
 mod neighbors;
+mod observer;
 mod outliers;
 mod report;
 mod sample;
@@ -14,7 +14,7 @@ mod stats;
 mod synth;
 
 use nearfar::graph::{Dataset, ReadOptions};
-use nearfar::negative::parse_bytes as memory;
+use nearfar::parse_bytes as memory;
 
 use crate::print;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use nearfar::distance::Levels;
 use nearfar::graph::{Components, Graph, Node, ReadOptions};
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
+use nearfar::Budget;
+use nearfar::negative::{Demand, NegativeConfig, NegativePlan, Negatives};
 use nearfar::rng::{Purpose, Rng};
 use serde_json::{Map, Value};
 
@@ -64,10 +65,11 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         )
     })?;
     ensure!((1..=4_294_967_295).contains(&args.n), "-n {}; it takes 1 to 4 294 967 295", args.n);
-    let budget = Budget { memory: args.max_memory, fills: Some(1), ..Default::default() };
-    let plan = NegativePlan::new(&graph, &args.negatives, &budget)?;
+    let budget = Budget { memory: args.max_memory, ..Default::default() };
+    let demand = Demand { fills: Some(1), ..Default::default() };
+    let plan = NegativePlan::new(&graph, &args.negatives, &budget, &demand)?;
     if !quiet {
-        print::message(&plan.summary());
+        print::message(&format!("negatives: {}", plan.summary()));
     }
     let sampler = plan.build(&graph)?;
     ensure!(
@@ -94,7 +96,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         return print::json(&Sample {
             node: args.node.clone(),
             draws: args.n,
-            negatives: plan.negatives.name(),
+            negatives: plan.law.name(),
             strategy: plan.strategy,
             landmarks: plan.landmarks,
             far,
@@ -103,7 +105,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
             by_distance,
         });
     }
-    print::result(&table(&graph, args, plan.negatives, &counts, &by_distance, far))
+    print::result(&table(&graph, args, plan.law, &counts, &by_distance, far))
 }
 
 /// Draws by true distance, whatever the law saw; and `far`, if nodes without a path exist.

@@ -3,31 +3,34 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use nearfar::embedding::Embedding;
 use nearfar::evaluate::{BestEpoch, PeriodicScores};
 use nearfar::graph::{Graph, Labels, Split, Splits};
 
-use super::listener::Listener;
+use super::observer::Observer;
 use crate::print;
 
 #[derive(clap::Args)]
+#[command(next_help_heading = "Evaluation")]
 pub(super) struct ScoringArgs {
-    /// Score the vectors after every N-th epoch and the last, as `evaluate` does, on the labels and
-    /// splits of the dataset folder or of --labels and --splits; the scores also go to --log
+    /// Score the vectors every N epochs and after the last one, as `evaluate` does, on the labels and
+    /// splits of the dataset folder or of --labels and --splits; --log records the scores
     #[arg(long, value_name = "N")]
     score_every: Option<usize>,
-    /// Stop when F1-macro on validation has not risen for so many scorings, and write the vectors
-    /// that were best there, even if training came to its end; test is never looked at
+    /// Stop when F1-macro on the validation nodes has not improved for so many scorings, and write
+    /// the vectors with the best score there, even if training was not stopped; test scores are not
+    /// used
     #[arg(long, value_name = "PATIENCE", requires = "score_every", conflicts_with = "resume")]
     stop_early: Option<usize>,
-    /// Labels to score by, `node<TAB>label`, several separated by commas
+    /// Labels for --score-every: `node<TAB>label`, several labels separated by commas
     #[arg(long, value_name = "FILE", requires = "score_every")]
     labels: Option<PathBuf>,
-    /// Parts to score by, `node<TAB>train|val|test`
+    /// Splits for --score-every: `node<TAB>train|val|test`
     #[arg(long, value_name = "FILE", requires = "score_every")]
     splits: Option<PathBuf>,
 }
 
-/// What vectors are scored by, and how often.
+/// The labels and splits of periodic scores, and their interval.
 pub(super) struct Scoring {
     every: usize,
     stop_early: Option<usize>,
@@ -36,7 +39,7 @@ pub(super) struct Scoring {
 }
 
 impl ScoringArgs {
-    /// What is asked for, with labels and splits of the dataset where no files are given.
+    /// The scoring that was asked for, with labels and splits of the dataset unless files are given.
     pub(super) fn scoring(
         &self,
         graph: &Graph,
@@ -46,8 +49,8 @@ impl ScoringArgs {
         let Some(every) = self.score_every else { return Ok(None) };
         let missing = |what: &str, lines: &str| {
             format!(
-                "--score-every takes {what}, and the graph comes without; give a file of lines \
-                 '{lines}' with --{what}, or a dataset folder with {what}.tsv"
+                "--score-every needs {what}; give a file of lines '{lines}' with --{what}, or a dataset \
+                 folder with {what}.tsv"
             )
         };
         let labels = match &self.labels {
@@ -63,35 +66,41 @@ impl ScoringArgs {
 }
 
 impl Scoring {
-    /// A sink that scores and passes all on to the listener.
+    /// A sink that scores and forwards everything to the observer.
     pub(super) fn sink<'a>(
         &'a self,
         graph: &'a Graph,
-        listener: &'a mut Listener,
+        observer: &'a mut Observer,
     ) -> nearfar::Result<PeriodicScores<'a>> {
-        let every = PeriodicScores::new(self.every, graph, &self.labels, &self.splits, listener)?;
+        let every = PeriodicScores::new(self.every, graph, &self.labels, &self.splits, observer)?;
         match self.stop_early {
             Some(patience) => every.stop_early(patience),
             None => Ok(every),
         }
     }
 
-    /// The memory that it takes: the vectors that are scored, and the best ones.
+    /// Bytes of the vectors that are scored, and of the best ones.
     pub(super) fn memory(&self, nodes: usize, dim: usize) -> u64 {
         (nodes * dim * size_of::<f32>()) as u64 * if self.stop_early.is_some() { 2 } else { 1 }
     }
 }
 
-/// The vectors to write: the best on validation if those are wanted, else the last.
-pub(super) fn chosen(best: Option<BestEpoch>, last: Vec<f32>, quiet: bool) -> Vec<f32> {
-    let Some(best) = best else { return last };
+/// The vectors to write: the best on the validation nodes with --stop-early, else the last.
+pub(super) fn chosen(
+    best: Option<BestEpoch>,
+    last: Embedding,
+    quiet: bool,
+) -> nearfar::Result<Embedding> {
+    let Some(best) = best else { return Ok(last) };
     if !quiet {
         print::message(&format!(
-            "{}the vectors are those after epoch {}, the best on validation: F1-macro {:.4}",
+            "{}vectors of epoch {}, the best on the validation nodes: F1-macro {:.4}",
             if best.stopped { "stopped early; " } else { "" },
             best.epoch,
             best.f1_macro
         ));
     }
-    best.vectors
+    let provenance = last.provenance().clone();
+    let embedding = Embedding::new(last.ids().clone(), last.dim(), best.vectors)?;
+    Ok(embedding.with_provenance(provenance))
 }

@@ -65,7 +65,7 @@ fn the_curve_is_in_the_log_and_the_vectors_do_not_change() {
         let (scored, events) = work.train("builtin:sparse", &options);
         assert!(scored == plain, "the same bytes");
         let scores = scores(&events);
-        // PeriodicScores third, and the last.
+        // Every third, and the last.
         assert_eq!(epochs(&scores), [3, 6, 7]);
         for part in ["val", "test"] {
             for score in ["f1_macro", "f1_micro", "accuracy"] {

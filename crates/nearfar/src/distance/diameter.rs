@@ -29,7 +29,17 @@ impl Diameter {
 
     /// The largest finite distance, by at most `searches` searches.
     pub fn new(graph: &Graph, components: &Components, searches: usize) -> Self {
-        let mut left = searches;
+        Self::until(graph, components, searches, |_| false)
+    }
+
+    /// The same, but no component is searched further once its bounds are known well `enough`.
+    /// Mostly one search from a central node tells whether the diameter exceeds some number.
+    pub fn until(
+        graph: &Graph,
+        components: &Components,
+        searches: usize,
+        enough: impl Fn(Self) -> bool,
+    ) -> Self {
         let mut found = Self { at_least: 0, at_most: 0 };
         let mut members: Vec<Vec<Node>> = vec![Vec::new(); components.len()];
         for node in 0..graph.nodes() as Node {
@@ -38,30 +48,45 @@ impl Diameter {
         // Large components first: a component of k nodes has a diameter below k, so most small
         // ones need no search at all.
         members.sort_by_key(|nodes| std::cmp::Reverse(nodes.len()));
-        let mut levels = Levels::default();
+        let n = graph.nodes();
+        let mut search =
+            Search { left: searches, levels: Levels::default(), lower: vec![0; n], upper: vec![0; n] };
         for nodes in members {
             if nodes.len() <= found.at_least as usize + 1 {
                 break;
             }
-            let one = Self::of_component(graph, nodes, found.at_least, &mut levels, &mut left);
+            let one = search.component(graph, nodes, found.at_least, &enough);
             found.at_least = found.at_least.max(one.at_least);
             found.at_most = found.at_most.max(one.at_most);
         }
         Self { at_most: found.at_most.max(found.at_least), ..found }
     }
+}
 
-    fn of_component(
+/// The searches that are left, and buffers that serve all components.
+struct Search {
+    left: usize,
+    levels: Levels,
+    /// Bounds of the eccentricity of each node.
+    lower: Vec<u32>,
+    upper: Vec<u32>,
+}
+
+impl Search {
+    fn component(
+        &mut self,
         graph: &Graph,
         mut open: Vec<Node>,
         at_least: u32,
-        levels: &mut Levels,
-        left: &mut usize,
-    ) -> Self {
-        let mut found = Self { at_least, at_most: open.len() as u32 - 1 };
-        let mut lower = vec![0; graph.nodes()];
-        let mut upper = vec![found.at_most; graph.nodes()];
+        enough: impl Fn(Diameter) -> bool,
+    ) -> Diameter {
+        let Self { left, levels, lower, upper } = self;
+        let mut found = Diameter { at_least, at_most: open.len() as u32 - 1 };
+        for &node in &open {
+            (lower[node as usize], upper[node as usize]) = (0, found.at_most);
+        }
         let mut from_upper = false;
-        while !open.is_empty() && *left > 0 {
+        while !open.is_empty() && *left > 0 && !enough(found) {
             *left -= 1;
             // Ties go to the node with most neighbours: it is likely to be in the middle.
             let degree = |node: Node| graph.degree(node);

@@ -8,7 +8,7 @@
 //! d(i, k) ≤ N2P(i) + P2P(p_i, p_k) + N2P(k)
 //! ```
 //!
-//! PeriodicScores component has a landmark of its own, its node of highest degree. Landmarks of different
+//! Every component has a landmark of its own, its node of highest degree. Landmarks of different
 //! components are never linked, so P2P is kept in blocks, one a component: a thousand isolated
 //! nodes cost a thousand cells, not a million.
 
@@ -57,8 +57,14 @@ impl<T: HopCell> Landmarks<T> {
         chosen.chunk_by(same).map(|block| (block.len() as u64).pow(2)).sum()
     }
 
-    /// Measures the distances. `None` if one of them does not fit a cell.
-    pub fn new(graph: &Graph, components: &Components, chosen: Vec<Node>) -> Option<Self> {
+    /// Measures the distances, by at most `searches` searches at a time. `None` if one of them does
+    /// not fit a cell.
+    pub fn new(
+        graph: &Graph,
+        components: &Components,
+        chosen: Vec<Node>,
+        searches: usize,
+    ) -> Option<Self> {
         let mut component = Vec::with_capacity(chosen.len());
         let mut row_starts = Vec::with_capacity(chosen.len());
         let mut p2p = Vec::new();
@@ -72,7 +78,7 @@ impl<T: HopCell> Landmarks<T> {
                 // A landmark alone in its component needs no search.
                 p2p.push(T::default());
             } else {
-                let cells = HopRows::<T>::new(graph, block, Some(block))?.into_cells();
+                let cells = HopRows::<T>::new(graph, block, Some(block), searches)?.into_cells();
                 // Mostly there is but one large block, which is not copied.
                 if p2p.is_empty() {
                     p2p = cells;

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::bfs::{LANES, MultiSourceBfs};
+use crate::budget::product;
 use crate::graph::{Graph, Node};
 use crate::memory;
 
@@ -40,6 +41,17 @@ impl HopCell for u16 {
     }
 }
 
+impl HopCell for u32 {
+    const MOST: u32 = u32::MAX;
+    fn from_hops(hops: u32) -> Self {
+        hops
+    }
+    #[inline]
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// A row of distances for each source, a column for each node asked about.
 pub struct HopRows<T> {
     columns: usize,
@@ -47,9 +59,21 @@ pub struct HopRows<T> {
 }
 
 impl<T: HopCell> HopRows<T> {
-    /// The distances from `sources` to every node, or to the nodes in `columns` alone. `None` if
-    /// one does not fit a cell.
-    pub fn new(graph: &Graph, sources: &[Node], columns: Option<&[Node]>) -> Option<Self> {
+    /// The memory of one search while rows are measured: the search, and the distances from its
+    /// sources to so many columns.
+    pub(crate) fn search_bytes(nodes: usize, columns: usize) -> u64 {
+        let tile = product([columns, LANES, size_of::<T>()]);
+        MultiSourceBfs::bytes(nodes).saturating_add(tile)
+    }
+
+    /// The distances from `sources` to every node, or to the nodes in `columns` alone, by at most
+    /// `searches` searches at a time. `None` if one does not fit a cell.
+    pub fn new(
+        graph: &Graph,
+        sources: &[Node],
+        columns: Option<&[Node]>,
+        searches: usize,
+    ) -> Option<Self> {
         let column_of = columns.map(|columns| {
             let mut of = vec![Node::MAX; graph.nodes()];
             for (column, &node) in columns.iter().enumerate() {
@@ -59,30 +83,37 @@ impl<T: HopCell> HopRows<T> {
         });
         let columns = columns.map_or(graph.nodes(), <[Node]>::len);
         let mut cells: Vec<T> = memory::zeroed(sources.len() * columns);
+        // Where memory allows fewer searches than there are threads, each takes an equal part.
+        let chunks = sources.len().div_ceil(LANES);
+        let few = searches < rayon::current_num_threads();
+        let part = LANES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
         let fits = cells
-            .par_chunks_mut((LANES * columns).max(1))
-            .zip(sources.par_chunks(LANES))
+            .par_chunks_mut((part * columns).max(1))
+            .zip(sources.par_chunks(part))
             .map_init(
                 || (MultiSourceBfs::new(graph), memory::zeroed(columns * LANES)),
-                |(sweep, tile), (rows, sources)| {
-                    tile.fill(T::default());
-                    sweep.run(sources, |hops, node, lanes| {
-                        if hops > T::MOST {
-                            return ControlFlow::Break(());
-                        }
-                        let column = match &column_of {
-                            None => node as usize,
-                            Some(of) if of[node as usize] == Node::MAX => {
-                                return ControlFlow::Continue(());
+                |(search, tile), (rows, sources)| {
+                    let chunks = rows.chunks_mut((LANES * columns).max(1));
+                    for (rows, sources) in chunks.zip(sources.chunks(LANES)) {
+                        tile.fill(T::default());
+                        search.run(sources, |hops, node, lanes| {
+                            if hops > T::MOST {
+                                return ControlFlow::Break(());
                             }
-                            Some(of) => of[node as usize] as usize,
-                        };
-                        let cell = T::from_hops(hops);
-                        let tile = &mut tile[column * LANES..][..LANES];
-                        lanes.for_each(|lane| tile[lane] = cell);
-                        ControlFlow::Continue(())
-                    })?;
-                    transpose(tile, rows, columns);
+                            let column = match &column_of {
+                                None => node as usize,
+                                Some(of) if of[node as usize] == Node::MAX => {
+                                    return ControlFlow::Continue(());
+                                }
+                                Some(of) => of[node as usize] as usize,
+                            };
+                            let cell = T::from_hops(hops);
+                            let tile = &mut tile[column * LANES..][..LANES];
+                            lanes.for_each(|lane| tile[lane] = cell);
+                            ControlFlow::Continue(())
+                        })?;
+                        transpose(tile, rows, columns);
+                    }
                     ControlFlow::Continue(())
                 },
             )
@@ -122,23 +153,23 @@ pub enum HopTable {
     /// No distance is over 255.
     Bytes(HopRows<u8>),
     /// Some distance is.
-    StringIds(HopRows<u16>),
+    Words(HopRows<u16>),
 }
 
 impl HopTable {
     /// Searches from every node. `None` if a distance is over 65 535.
     pub fn new(graph: &Graph) -> Option<Self> {
         let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
-        HopRows::new(graph, &nodes, None)
+        HopRows::new(graph, &nodes, None, usize::MAX)
             .map(Self::Bytes)
-            .or_else(|| HopRows::new(graph, &nodes, None).map(Self::StringIds))
+            .or_else(|| HopRows::new(graph, &nodes, None, usize::MAX).map(Self::Words))
     }
 
     /// The distance between two nodes; `None` if there is no path.
     pub fn hops(&self, a: Node, b: Node) -> Option<u32> {
         let cell = match self {
             Self::Bytes(rows) => rows.row(a as usize)[b as usize].index(),
-            Self::StringIds(rows) => rows.row(a as usize)[b as usize].index(),
+            Self::Words(rows) => rows.row(a as usize)[b as usize].index(),
         };
         (a == b || cell > 0).then_some(cell as u32)
     }

@@ -7,7 +7,7 @@ pub struct MeanStd {
     pub mean: f64,
     /// Their standard deviation (of these runs: divided by their number, as in NumPy).
     pub std: f64,
-    /// PeriodicScores run.
+    /// Every run.
     pub runs: Vec<f64>,
 }
 

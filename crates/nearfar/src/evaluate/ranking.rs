@@ -1,6 +1,6 @@
 //! Scores of rankings: how far true things come before false ones when sorted by a number.
 //!
-//! PeriodicScores function takes the numbers of the true ones (positives) and of the false ones
+//! Every function takes the numbers of the true ones (positives) and of the false ones
 //! (negatives). Equal numbers are no order, and none of the scores depends on which of them came
 //! first. Where one side is empty there is nothing to rank, and the score is `None`.
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod lines;
 pub(crate) mod npy;
+pub(crate) mod safetensors;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -20,7 +21,7 @@ pub(crate) fn ending(path: &Path) -> String {
 
 /// Opens a file, unpacking gzip and zstd, which are recognised by their first bytes.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let fail = |e: io::Error| Error::read(path, &e);
+    let fail = |e: io::Error| Error::read(path, e);
     if path.is_dir() {
         return Err(Error::file(path, "a folder where a file should be"));
     }
@@ -37,7 +38,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
 
 /// Opens a file that is not read from start to end; a packed one is unpacked to disk first.
 pub(crate) fn open_seekable(path: &Path) -> Result<File> {
-    let fail = |e: io::Error| read_error(path, &e);
+    let fail = |e: io::Error| read_error(path, e);
     let ending = path.extension().unwrap_or_default();
     if !ending.eq_ignore_ascii_case("gz") && !ending.eq_ignore_ascii_case("zst") {
         return File::open(path).map_err(fail);
@@ -51,7 +52,7 @@ pub(crate) fn open_seekable(path: &Path) -> Result<File> {
 /// All bytes of a file, unpacked.
 pub(crate) fn read_all(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, &e))?;
+    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, e))?;
     Ok(bytes)
 }
 
@@ -66,10 +67,10 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 }
 
 /// What a failed read says: a stream that ends too early was cut off on its way here.
-pub(crate) fn read_error(path: &Path, source: &io::Error) -> Error {
+pub(crate) fn read_error(path: &Path, source: io::Error) -> Error {
     if source.kind() == ErrorKind::UnexpectedEof {
         let reason = "the file ends in the middle: it is cut off; fetch or pack it again";
-        return Error::Read { path: path.to_owned(), reason: reason.to_owned() };
+        return Error::unreadable(path, reason);
     }
     Error::read(path, source)
 }
@@ -80,11 +81,11 @@ pub(crate) fn write_whole(
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<()> {
     let file = beside(path)?;
-    let fail = |e: &io::Error| Error::write(path, e);
+    let fail = |e: io::Error| Error::write(path, e);
     let mut out = BufWriter::with_capacity(1 << 16, file.as_file());
-    write(&mut out).and_then(|()| out.flush()).map_err(|e| fail(&e))?;
+    write(&mut out).and_then(|()| out.flush()).map_err(fail)?;
     drop(out);
-    file.persist(path).map_err(|e| fail(&e.error))?;
+    file.persist(path).map_err(|e| fail(e.error))?;
     Ok(())
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn write_whole(
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
     if path.is_dir() || path.file_name().is_none() {
         let reason = "a folder; add the name of a file".to_owned();
-        return Err(Error::Write { path: path.to_owned(), reason });
+        return Err(Error::unwritable(path, reason));
     }
     beside(path).map(drop)
 }
@@ -106,9 +107,9 @@ fn beside(path: &Path) -> Result<NamedTempFile> {
     builder.tempfile_in(folder).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             let reason = format!("no folder {}; make it, or choose another", folder.display());
-            Error::Write { path: path.to_owned(), reason }
+            Error::unwritable(path, reason)
         }
-        _ => Error::write(path, &error),
+        _ => Error::write(path, error),
     })
 }
 

@@ -1,6 +1,6 @@
 //! From a list of edges to compressed rows, on all threads.
 //!
-//! PeriodicScores thread goes through the whole list and takes what belongs to its own run of rows. That
+//! Every thread goes through the whole list and takes what belongs to its own run of rows. That
 //! reads the list several times, in order, which is cheap; and no two threads ever write to the
 //! same place, and every row receives its neighbours in the order of the list, whatever the
 //! number of threads.
@@ -40,10 +40,10 @@ impl EdgeList {
         let n = self.ids.len();
         let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
-            return Err(Error::Graph("more than 4 294 967 294 nodes or edges".to_owned()));
+            return Err(Error::graph("more than 4 294 967 294 nodes or edges".to_owned()));
         }
         if let Some(&(a, b)) = pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
-            return Err(Error::Graph(format!("edge {a}–{b} in a graph of {n} nodes")));
+            return Err(Error::graph(format!("edge {a}–{b} in a graph of {n} nodes")));
         }
         let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
         let mut offsets = offsets(n, &pairs);
@@ -79,7 +79,7 @@ fn drop_loops_and_zeros(
     };
     if weights.len() != pairs.len() {
         let message = format!("{} weights for {} edges", weights.len(), pairs.len());
-        return Err(Error::Graph(message));
+        return Err(Error::graph(message));
     }
     let mut kept = 0;
     for at in 0..pairs.len() {
@@ -87,7 +87,7 @@ fn drop_loops_and_zeros(
         if !(weight.is_finite() && weight >= 0.0) {
             let message =
                 format!("edge {} has weight {weight}; weights are finite and ≥ 0", at + 1);
-            return Err(Error::Graph(message));
+            return Err(Error::graph(message));
         }
         if a == b {
             dropped.self_loops += 1;

@@ -30,7 +30,7 @@ pub type Node = u32;
 
 /// An undirected graph in compressed rows: the neighbours of node i are
 /// `targets[offsets[i]..offsets[i + 1]]`, in increasing order, without i itself and without
-/// repeats. PeriodicScores edge stands in the rows of both of its ends.
+/// repeats. Every edge stands in the rows of both of its ends.
 #[derive(Clone, Debug)]
 pub struct Graph {
     offsets: Vec<usize>,
@@ -124,7 +124,7 @@ impl Graph {
     }
 
     /// A number that tells this graph from others: same nodes in the same rows, same edges, same
-    /// weights. NodeIds aside.
+    /// weights. Ids aside.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
         hasher.write_usize(self.nodes());

@@ -74,18 +74,18 @@ impl SynthConfig {
     fn validate(&self) -> Result<()> {
         if !(self.exponent.is_finite() && self.exponent > 1.0) {
             let message = format!("exponent {}; it is a number above 1", self.exponent);
-            return Err(Error::Option(message));
+            return Err(Error::conflict(message));
         }
         if self.nodes < 2 || self.nodes > 100_000_000 {
             let message = format!("{} nodes; it takes 2 to 100 000 000", self.nodes);
-            return Err(Error::Option(message));
+            return Err(Error::conflict(message));
         }
         if self.classes < 1 || self.classes > self.nodes {
             let message = format!(
                 "{} classes for {} nodes; it takes 1 to as many as nodes",
                 self.classes, self.nodes
             );
-            return Err(Error::Option(message));
+            return Err(Error::conflict(message));
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ fn expected_mean_degree(degrees: &[f64], config: &SynthConfig) -> f64 {
 /// probability for a fixed u only falls, so whole runs of absent edges are skipped at once: the
 /// gap to the next candidate at probability p is geometric, and a candidate met at probability q
 /// < p is kept with q / p (Miller and Hagberg, *Efficient generation of networks with given
-/// expected degrees*, 2011). PeriodicScores u has a stream of its own.
+/// expected degrees*, 2011). Every u has a stream of its own.
 fn chung_lu(degrees: &[f64], seed: u64) -> Vec<(Node, Node)> {
     let mut order: Vec<Node> = (0..degrees.len() as Node).collect();
     order.sort_by(|&a, &b| degrees[b as usize].total_cmp(&degrees[a as usize]));

@@ -1,4 +1,4 @@
-//! What can be asked for.
+//! Options of negative sampling.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::distance::Far;
 use crate::error::{Error, Result};
 
-/// The laws. i is the centre, k its negative, never i itself.
+/// The laws. i is the centre, k ≠ i its negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -15,21 +15,21 @@ pub enum Negatives {
     /// `distance` where it fits memory and time, else `landmark-approx`
     #[default]
     Auto,
-    /// PeriodicScores node alike
+    /// Every node with the same probability
     Uniform,
     /// ∝ degree of k to the power of --degree-power
     Degree,
     /// ∝ hop distance of i and k to the power of --gamma
     Distance,
-    /// `distance`, but no node above the uniform probability
+    /// `distance`, with no probability above the uniform one
     DistanceMin,
-    /// `distance`, but no node below the uniform probability
+    /// `distance`, with no probability below the uniform one
     DistanceMax,
-    /// ∝ distance through landmarks, to the power of --gamma; little memory
+    /// ∝ distance through landmarks to the power of --gamma; O(p² + n) memory
     LandmarkApprox,
-    /// A landmark ∝ its distance from that of i, then any node near it; little memory
+    /// A landmark ∝ its distance from the landmark of i, then a node of its cluster; O(p² + n) memory
     Landmark,
-    /// PeriodicScores node alike that has no edge to i
+    /// Every node without an edge to i, with the same probability
     Edge,
 }
 
@@ -49,11 +49,6 @@ impl Negatives {
         }
     }
 
-    /// Whether it may ask for exact distances.
-    pub(crate) fn may_be_exact(self) -> bool {
-        use Negatives::{Auto, Distance, DistanceMax, DistanceMin};
-        matches!(self, Auto | Distance | DistanceMin | DistanceMax)
-    }
 }
 
 /// Where the distances of `distance`, `distance-min` and `distance-max` come from.
@@ -61,30 +56,30 @@ impl Negatives {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Strategy {
-    /// The faster one of those that fit memory and time
+    /// The faster one that fits memory and time
     #[default]
     Auto,
-    /// A table of all distances: n² bytes, and the fastest draws
+    /// A table of all hop distances: n² bytes, the fastest draws
     Table,
-    /// A search around every centre that is asked for: little memory, and a search each time
+    /// A breadth-first search from each centre: O(n) memory, slower draws
     Levels,
 }
 
-/// A share of the nodes or a number of them.
+/// How many landmarks: a fraction of the nodes or a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LandmarkCount {
-    /// A share, above 0 and at most 1. Written with a point: `0.1`.
+    /// A fraction, above 0 and at most 1. Written with a point: `0.1`.
     Fraction(f64),
     /// A number, at least 1. Written without: `1000`.
     Count(usize),
 }
 
-/// Which negatives to draw.
+/// Which negatives to draw, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Negatives"))]
 pub struct NegativeConfig {
-    /// The law that negatives are drawn from
+    /// Distribution of the negatives of a centre i
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().negatives))]
     pub negatives: Negatives,
     /// Exponent of the distance; negative values draw nearby nodes more often
@@ -93,15 +88,14 @@ pub struct NegativeConfig {
     /// Exponent of the degree in `--negatives degree`
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().degree_power))]
     pub degree_power: f64,
-    /// Landmarks: a share of the nodes (0.1) or a number (1000) [default: 0.1, but no more than
-    /// 64 MB of distances between them]
+    /// Landmarks: a fraction of the nodes (0.1) or a number (1000) [default: 0.1, with at most
+    /// 64 MB of distances between landmarks]
     #[cfg_attr(feature = "clap", arg(long))]
     pub landmarks: Option<LandmarkCount>,
-    /// Distance of nodes without a path: a number of hops, or `auto`, one more than the largest
-    /// distance in the graph
+    /// Distance of nodes in different components, in hops; `auto` is one more than the diameter
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().far))]
     pub far: Far,
-    /// Where exact distances come from
+    /// How exact distances are found
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().strategy))]
     pub strategy: Strategy,
 }
@@ -123,20 +117,18 @@ impl NegativeConfig {
     /// Checks what can be checked without a graph.
     pub fn validate(&self) -> Result<()> {
         const STEEPEST: f64 = 64.0;
-        let refuse = |message: String| Err(Error::Option(message));
         if !(-STEEPEST..=STEEPEST).contains(&self.gamma) {
-            return refuse(format!("gamma is {}; it takes a number from −64 to 64", self.gamma));
+            return Err(Error::option("gamma", self.gamma, "expected −64 to 64"));
         }
         if !(0.0..=STEEPEST).contains(&self.degree_power) {
-            let power = self.degree_power;
-            return refuse(format!("degree-power is {power}; it takes a number from 0 to 64"));
+            return Err(Error::option("degree-power", self.degree_power, "expected 0 to 64"));
         }
         match self.landmarks {
             Some(LandmarkCount::Fraction(share)) if !(share > 0.0 && share <= 1.0) => {
-                refuse(format!("landmarks is {share}; a share is above 0 and at most 1"))
+                Err(Error::option("landmarks", share, "a fraction is above 0 and at most 1"))
             }
             Some(LandmarkCount::Count(0)) => {
-                refuse("landmarks is 0; it takes at least 1".to_owned())
+                Err(Error::option("landmarks", 0, "expected at least 1"))
             }
             _ => Ok(()),
         }
@@ -151,21 +143,21 @@ impl FromStr for LandmarkCount {
             return Ok(Self::Count(count));
         }
         let share = text.parse().map(Self::Fraction);
-        share.map_err(|_| "a share such as 0.1 or a number such as 1000".to_owned())
+        share.map_err(|_| "expected a fraction such as 0.1 or a number such as 1000".to_owned())
     }
 }
 
 impl std::fmt::Display for LandmarkCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // A share keeps its point: 1.0 is all nodes, 1 is one.
+            // A fraction keeps its point: 1.0 is all nodes, 1 is one.
             Self::Fraction(share) => write!(f, "{share:?}"),
             Self::Count(count) => count.fmt(f),
         }
     }
 }
 
-/// In files, an amount is the number that is written on the command line.
+/// In files, the number as on the command line.
 impl Serialize for LandmarkCount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

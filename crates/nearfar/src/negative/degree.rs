@@ -1,7 +1,8 @@
 //! Well-connected nodes more often: word2vec's law.
 
-use super::{NegativeSampler, Negatives};
-use crate::error::{Error, Result};
+use super::NegativeSampler;
+use crate::budget::product;
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
@@ -15,15 +16,19 @@ pub(super) struct Degree {
 }
 
 impl Degree {
+    /// The memory while it is built, and from then on: weights and an alias table of 8 bytes a node
+    /// each, beside the lists that the table is built from.
+    pub(super) fn bytes(graph: &Graph) -> (u64, u64) {
+        (product([graph.nodes(), 40]), product([graph.nodes(), 16]))
+    }
+
     pub(super) fn new(graph: &Graph, power: f64) -> Result<Self> {
         let largest = (0..graph.nodes() as Node).map(|k| graph.degree(k)).max().unwrap_or(0);
         let weight = |k| (graph.degree(k) as f64 / largest.max(1) as f64).powf(power);
         let weights: Vec<f64> = (0..graph.nodes() as Node).map(weight).collect();
         let nothing = || {
-            Error::Graph(
-                "no node has a neighbour, so degrees say nothing; use --negatives uniform"
-                    .to_owned(),
-            )
+            let problem = Problem::from("the graph has no edges: all degrees are zero");
+            Error::graph(problem.set("negatives", "uniform"))
         };
         let all = Alias::new(&weights).ok_or_else(nothing)?;
         let total: f64 = weights.iter().sum();
@@ -53,10 +58,6 @@ impl NegativeSampler for Degree {
                 }
             };
         }
-    }
-
-    fn law(&self) -> Negatives {
-        Negatives::Degree
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

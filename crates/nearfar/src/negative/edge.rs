@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{NegativeSampler, Negatives};
+use super::NegativeSampler;
 use crate::graph::{Graph, Node};
 use crate::rng::Rng;
 
@@ -105,10 +105,6 @@ impl NegativeSampler for Edge {
                 }
             };
         }
-    }
-
-    fn law(&self) -> Negatives {
-        Negatives::Edge
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

@@ -2,9 +2,9 @@
 
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
-use super::{NegativeSampler, Negatives};
+use super::NegativeSampler;
 use crate::distance::{HopCell, Landmarks};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::Node;
 use crate::rng::Rng;
 
@@ -21,10 +21,8 @@ impl<T: HopCell> Landmark<T> {
         let far_weight = law.far_power(far, scale)?;
         let clusters = Clusters::new(landmarks, weight, far_weight, Counting::Landmarks);
         if clusters.landmarks.len() < 2 {
-            return Err(Error::Option(
-                "with one landmark there is no other to draw from; use --landmarks 2 or more"
-                    .to_owned(),
-            ));
+            let problem = Problem::from("the graph has one landmark, and a draw needs another");
+            return Err(Error::conflict(problem.set("landmarks", 2)));
         }
         Ok(Self(clusters))
     }
@@ -34,10 +32,6 @@ impl<T: HopCell> NegativeSampler for Landmark<T> {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let own = self.0.landmarks.nearest[centre as usize] as usize;
         self.0.fill(own, rng, out);
-    }
-
-    fn law(&self) -> Negatives {
-        Negatives::Landmark
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

@@ -39,7 +39,8 @@ use super::clusters::{Clusters, Counting};
 use super::landmark_index::Places;
 use super::law::DistanceLaw;
 use super::rejection::reject;
-use super::{NegativeSampler, Negatives};
+use super::NegativeSampler;
+use crate::budget::{product, sum};
 use crate::distance::{HopCell, Landmarks};
 use crate::error::Result;
 use crate::graph::Node;
@@ -83,6 +84,13 @@ struct Alike {
 }
 
 impl<T: HopCell> LandmarkApprox<T> {
+    /// The memory besides the clusters, for n nodes and p landmarks: the index of landmarks, mostly
+    /// of two bytes a node where there are few, and the nodes by depth.
+    pub(super) fn bytes(nodes: usize, landmarks: usize) -> u64 {
+        let index = if landmarks < 1 << 10 { 2 } else { 8 };
+        sum([product([nodes, index + 4]), product([landmarks, size_of::<Reach>()])])
+    }
+
     pub(super) fn new(landmarks: Landmarks<T>, law: DistanceLaw, far: u32) -> Result<Self> {
         let deepest = landmarks.depth.iter().copied().max().unwrap_or(0);
         let largest = landmarks.largest();
@@ -259,10 +267,6 @@ impl<T: HopCell> NegativeSampler for LandmarkApprox<T> {
                 self.fill_rising(centre, rng, out);
             }
         }
-    }
-
-    fn law(&self) -> Negatives {
-        Negatives::LandmarkApprox
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

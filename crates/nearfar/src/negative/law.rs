@@ -1,6 +1,5 @@
 //! From distance to weight.
 
-use super::Negatives;
 use crate::error::{Error, Result};
 
 /// How a distance becomes a weight: d^γ, and the paper's two ablations of it.
@@ -22,14 +21,6 @@ pub(super) enum Bound {
 }
 
 impl DistanceLaw {
-    pub(super) fn name(self) -> Negatives {
-        match self.bound {
-            Bound::None => Negatives::Distance,
-            Bound::Min => Negatives::DistanceMin,
-            Bound::Max => Negatives::DistanceMax,
-        }
-    }
-
     /// d^γ as a multiple of the largest weight up to `largest` hops, so that no γ overflows. A
     /// distance of 0 has no weight.
     pub(super) fn power(self, d: u32, largest: u32) -> f64 {
@@ -44,10 +35,8 @@ impl DistanceLaw {
         if power.is_normal() {
             return Ok(power);
         }
-        Err(Error::Option(format!(
-            "far {far} to the power of gamma {} is out of range; bring one of them nearer to 1",
-            self.gamma
-        )))
+        let message = format!("a distance of {far} hops to this power is out of range");
+        Err(Error::option("gamma", self.gamma, message))
     }
 
     /// The bounds (low, high) that P is cut off at, on the scale of d^γ, in a row where the

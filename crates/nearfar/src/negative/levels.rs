@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::law::DistanceLaw;
-use super::{NegativeSampler, Negatives};
+use super::NegativeSampler;
 use crate::distance::Levels;
 use crate::error::Result;
 use crate::graph::{Graph, Node};
@@ -55,7 +55,7 @@ impl ByLevel {
 }
 
 impl NegativeSampler for ByLevel {
-    fn visits_are_slow(&self) -> bool {
+    fn prefers_batches(&self) -> bool {
         true
     }
 
@@ -77,10 +77,6 @@ impl NegativeSampler for ByLevel {
                 }
             }
         });
-    }
-
-    fn law(&self) -> Negatives {
-        self.law.name()
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

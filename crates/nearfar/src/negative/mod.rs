@@ -1,4 +1,4 @@
-//! Stage 4, who is far: the laws that negatives are drawn from.
+//! Stage 4, negatives: the laws that negative samples are drawn from.
 
 mod clusters;
 mod config;
@@ -16,7 +16,7 @@ mod table;
 mod uniform;
 
 pub use config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
-pub use plan::{Budget, NegativePlan, parse_bytes};
+pub use plan::{Demand, NegativePlan};
 
 use crate::graph::Node;
 use crate::rng::Rng;
@@ -25,12 +25,14 @@ use crate::rng::Rng;
 ///
 /// ```
 /// use std::sync::Arc;
+/// use nearfar::Budget;
 /// use nearfar::graph::{ReadOptions, read};
-/// use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
+/// use nearfar::negative::{Demand, NegativeConfig, NegativePlan};
 /// use nearfar::rng::{Purpose, Rng};
 ///
 /// let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
-/// let plan = NegativePlan::new(&graph, &NegativeConfig::default(), &Budget::default())?;
+/// let config = NegativeConfig::default();
+/// let plan = NegativePlan::new(&graph, &config, &Budget::default(), &Demand::default())?;
 /// let sampler = plan.build(&graph)?;
 /// let mut negatives = [0; 20];
 /// sampler.fill(0, &mut Rng::new(7, Purpose::Negative, 0, 0), &mut negatives);
@@ -39,31 +41,29 @@ use crate::rng::Rng;
 /// ```
 pub trait NegativeSampler: Send + Sync {
     /// Fills `out` with independent negatives of a centre. What is drawn depends on the centre
-    /// and the stream alone. Leaves `out` as it is if the centre has no negatives.
+    /// and the stream alone. Leaves `out` unchanged if the centre has no negatives.
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]);
 
-    /// Fills several lists, each from its stream, just as if they were filled one after the other.
+    /// Fills several lists, each from its own stream, with the same result as filling them one by
+    /// one.
     fn fill_each(&self, centre: Node, lists: &mut [(Rng, &mut [Node])]) {
         for (rng, out) in lists {
             self.fill(centre, rng, out);
         }
     }
 
-    /// Whether coming to a centre takes longer than drawing from it, so that one should draw much
-    /// at a time.
-    fn visits_are_slow(&self) -> bool {
+    /// Whether changing to another centre costs more than drawing from it, so that callers should
+    /// draw many negatives of a centre at a time.
+    fn prefers_batches(&self) -> bool {
         false
     }
 
-    /// Which law this is; never [`Negatives::Auto`].
-    fn law(&self) -> Negatives;
-
-    /// Fills `out` with weights ∝ P(k|i) for every node k, that of the centre itself being zero.
-    /// All are zero if the centre has no negatives.
+    /// Fills `out` with weights ∝ P(k|i) for every node k; the weight of the centre is zero. All
+    /// are zero if the centre has no negatives.
     fn weights(&self, centre: Node, out: &mut [f64]);
 
-    /// Fills `out` with the law itself, P(k|i) for every node k. What costs [`fill`](Self::fill)
-    /// next to nothing takes a pass over all nodes here.
+    /// Fills `out` with P(k|i) for every node k. Takes a pass over all nodes, unlike
+    /// [`fill`](Self::fill).
     fn probabilities(&self, centre: Node, out: &mut [f64]) {
         self.weights(centre, out);
         let total: f64 = out.iter().sum();
@@ -74,8 +74,8 @@ pub trait NegativeSampler: Send + Sync {
         }
     }
 
-    /// Whether there is any node that can be a negative of this centre. Only [`Negatives::Edge`]
-    /// ever says no: for a centre that is next to all other nodes.
+    /// Whether the centre has any negatives. With [`Negatives::Edge`] a centre that is adjacent to
+    /// all other nodes has none.
     fn has_negatives(&self, _centre: Node) -> bool {
         true
     }

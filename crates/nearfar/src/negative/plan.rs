@@ -1,6 +1,8 @@
-//! From what is asked for to what will be done: how, why, and in how much memory.
+//! From the options to a choice: which sampler, and in how much memory.
 
 use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
 
 use super::clusters::Clusters;
 use super::config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
@@ -12,253 +14,294 @@ use super::law::{Bound, DistanceLaw};
 use super::levels::ByLevel;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
-use crate::distance::{HopCell, Landmarks, Levels, MultiSourceBfs};
-use crate::error::{Error, Result};
+use crate::budget::{Budget, format_bytes, format_seconds, product, sum};
+use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
 use crate::memory;
 
-/// What the work may take. The plan depends on these numbers and the graph, never on the machine,
-/// so that a run can be repeated elsewhere.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Budget {
-    /// Bytes of memory.
-    pub memory: u64,
-    /// Bytes of it that are taken otherwise, but only once the sampler is built: the room that
-    /// building needs for a while is free again by then.
-    pub beside: u64,
-    /// Bytes of it that are taken as well if distances are exact: those laws draw much at a time.
+/// What else the run needs, and how it draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Bytes that are taken once the sampler is built, when the memory of building it is free
+    /// again.
+    pub training: u64,
+    /// Bytes that are taken as well if distances are exact: those laws draw many negatives ahead.
     pub ahead: u64,
-    /// Seconds of one core to spend on distances.
-    pub seconds: f64,
     /// How many times [`NegativeSampler::fill`] will be called, if that is known.
     pub fills: Option<u64>,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { memory: 8_000_000_000, beside: 0, ahead: 0, seconds: 600.0, fills: None }
-    }
-}
-
-/// Bytes, as people write them: `800MB`, `8GB`, `8e9`. The error says what it takes.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let lower = text.to_lowercase();
-    let units =
-        [("gb", 1e9), ("g", 1e9), ("mb", 1e6), ("m", 1e6), ("kb", 1e3), ("k", 1e3), ("b", 1.0)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|(name, unit)| lower.strip_suffix(name).map(|number| (number, *unit)))
-        .unwrap_or((&lower, 1.0));
-    match number.trim().parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * unit) as u64),
-        _ => Err("a size such as 800MB or 8GB".to_owned()),
-    }
-}
-
-impl Budget {
-    /// Whether there is room for `bytes` while the sampler is built, and for `kept` afterwards.
-    fn has_room(&self, bytes: u64, kept: u64, exact: bool) -> bool {
-        let beside = self.beside + if exact { self.ahead } else { 0 };
-        bytes <= self.memory && kept + beside <= self.memory
-    }
 }
 
 /// A law with all choices made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NegativePlan {
     /// The law; never [`Negatives::Auto`].
-    pub negatives: Negatives,
-    /// Where exact distances come from, for laws that need them; never [`Strategy::Auto`].
+    pub law: Negatives,
+    /// How exact distances are found, for laws that use them; never [`Strategy::Auto`].
     pub strategy: Option<Strategy>,
-    /// How many nodes of highest degree are landmarks, for laws that need them.
+    /// How many nodes of highest degree are landmarks, for laws that use them.
     pub landmarks: Option<usize>,
-    /// The memory it will take while it is built, the graph aside.
-    pub bytes: u64,
-    /// The memory it will take from then on.
+    /// Peak memory while the sampler is built, the graph excluded.
+    pub building: u64,
+    /// Memory of the sampler.
     pub kept: u64,
-    /// Why these choices, for people.
-    pub reason: String,
+    /// Why `auto` did not choose exact distances.
+    fallback: Option<String>,
+    /// Bytes of a stored distance.
+    cell: usize,
+    /// Searches that may run at a time.
+    searches: usize,
     config: NegativeConfig,
 }
 
-/// Landmarks that nobody asked for take no more memory than this for their distances.
-const P2P_CAP: u64 = 64_000_000;
+/// By default the distances between landmarks take at most this much memory, …
+const P2P_BYTES: usize = 64_000_000;
 
-/// Nor do they look at nodes and edges more often than this to find them, some seconds' worth,
-/// but for a thousand landmarks.
-const LOOKS_CAP: f64 = 10e9;
+/// … and the searches from them visit at most this many nodes and edges, which takes some seconds;
+/// but a thousand landmarks are always allowed.
+const SEARCHED: f64 = 10e9;
+
+/// The choice of a law reckons with so many searches at a time on any machine, so that it does not
+/// depend on the number of threads.
+const NOMINAL_SEARCHES: u64 = 2;
 
 impl NegativePlan {
-    /// Checks the configuration and makes all choices that it leaves open.
-    pub fn new(graph: &Graph, config: &NegativeConfig, budget: &Budget) -> Result<Self> {
+    /// Checks the options and makes all choices that they leave open.
+    pub fn new(
+        graph: &Graph,
+        config: &NegativeConfig,
+        budget: &Budget,
+        demand: &Demand,
+    ) -> Result<Self> {
         config.validate()?;
         if graph.nodes() < 2 {
-            return Err(Error::Graph("a graph of one node has no negatives".to_owned()));
+            return Err(Error::graph("the graph needs at least two nodes"));
         }
         let plan = match config.negatives {
             Negatives::Auto => {
-                Self::exact(graph, config, budget, Negatives::Distance).or_else(|why| {
-                    let mut plan = Self::by_landmarks(graph, config, Negatives::LandmarkApprox)?;
-                    plan.reason = format!("{why}; {}", plan.reason);
-                    Ok(plan)
+                Self::exact(graph, config, budget, demand, Negatives::Distance).or_else(|why| {
+                    let plan = Self::landmarks(graph, config, budget, Negatives::LandmarkApprox)?;
+                    Ok(Self { fallback: Some(why), ..plan })
                 })
             }
             exact @ (Negatives::Distance | Negatives::DistanceMin | Negatives::DistanceMax) => {
-                Self::exact(graph, config, budget, exact).map_err(|why| {
-                    Error::Budget(format!("{why}; use --negatives landmark-approx, or allow more"))
+                Self::exact(graph, config, budget, demand, exact).map_err(|why| {
+                    let problem = Problem::from(why).set("negatives", "landmark-approx");
+                    Error::budget(problem.raise("max-memory"))
                 })
             }
-            by_landmarks @ (Negatives::LandmarkApprox | Negatives::Landmark) => {
-                Self::by_landmarks(graph, config, by_landmarks)
+            landmarks @ (Negatives::LandmarkApprox | Negatives::Landmark) => {
+                Self::landmarks(graph, config, budget, landmarks)
             }
-            other @ (Negatives::Uniform | Negatives::Degree | Negatives::Edge) => {
-                let bytes = match other {
-                    Negatives::Degree => graph.nodes() as u64 * 16,
-                    Negatives::Edge => Edge::bytes(graph),
-                    _ => 0,
-                };
-                let config = config.clone();
-                let reason = "it was asked for".to_owned();
-                Ok(Self {
-                    negatives: other,
-                    strategy: None,
-                    landmarks: None,
-                    bytes,
-                    kept: bytes,
-                    reason,
-                    config,
-                })
+            Negatives::Uniform => Ok(Self::without_distances(config, (0, 0))),
+            Negatives::Degree => Ok(Self::without_distances(config, Degree::bytes(graph))),
+            Negatives::Edge => {
+                let bytes = Edge::bytes(graph);
+                Ok(Self::without_distances(config, (bytes, bytes)))
             }
         }?;
-        if !budget.has_room(plan.bytes, plan.kept, plan.strategy.is_some()) {
-            let beside = if plan.bytes <= budget.memory { budget.beside } else { 0 };
-            return Err(Error::Budget(format!(
-                "negatives by {} take {}, more than the {} that are allowed; {}",
-                plan.negatives.name(),
-                megabytes(if beside > 0 { plan.kept } else { plan.bytes }),
-                megabytes(budget.memory.saturating_sub(beside)),
-                match (plan.strategy, plan.landmarks) {
-                    (Some(Strategy::Table), _) => {
-                        "use --strategy levels or --negatives landmark-approx, or allow more"
-                    }
-                    (_, Some(_)) => "use fewer --landmarks, or allow more",
-                    _ => "allow more",
-                },
-            )));
-        }
+        plan.check(budget, demand)?;
         Ok(plan)
     }
 
-    /// The faster of table and levels that fits; the error says why none does.
+    /// The uniform law, which needs no memory.
+    pub(crate) fn uniform() -> Self {
+        let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        Self::without_distances(&config, (0, 0))
+    }
+
+    /// A law that takes so many bytes while it is built, and so many from then on.
+    fn without_distances(config: &NegativeConfig, (building, kept): (u64, u64)) -> Self {
+        Self {
+            law: config.negatives,
+            strategy: None,
+            landmarks: None,
+            building,
+            kept,
+            fallback: None,
+            cell: 0,
+            searches: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// The faster of table and searches that fits; the error says why neither does.
     fn exact(
         graph: &Graph,
         config: &NegativeConfig,
         budget: &Budget,
-        negatives: Negatives,
+        demand: &Demand,
+        law: Negatives,
     ) -> Result<Self, String> {
         let (n, arcs) = (graph.nodes() as f64, graph.arcs() as f64);
-        let table_kept = table::bytes(graph.nodes(), 1);
-        let table_bytes = table_kept + 2 * MultiSourceBfs::bytes(graph.nodes());
+        let (diameter, components) = diameter(graph);
+        let cell = if diameter.at_most <= u8::MOST { 1 } else { 2 };
+        let search = match cell {
+            1 => HopRows::<u8>::search_bytes(graph.nodes(), graph.nodes()),
+            _ => HopRows::<u16>::search_bytes(graph.nodes(), graph.nodes()),
+        };
+        let others = if components > 1 { product([graph.nodes(), 12]) } else { 0 };
+        let kept = sum([table::kept_bytes(graph.nodes(), cell), others]);
+        let least = kept.saturating_add(NOMINAL_SEARCHES * search);
         // Nanoseconds of one core, measured on graphs that fit its cache and on some that do not:
         // 0.3 to 1 for each node and edge by 512 sources at once, 2 for each cell, and 5 for each
         // edge of a single search.
         let table_seconds = n * ((n + arcs) * if n > 50_000.0 { 1e-9 } else { 0.3e-9 } + n * 2e-9);
-        let search = (n + arcs) * 5e-9;
-        let levels_seconds = budget.fills.map(|fills| fills as f64 * search);
-        let table_fits =
-            budget.has_room(table_bytes, table_kept, true) && table_seconds <= budget.seconds;
+        let levels_seconds = demand.fills.map(|fills| fills as f64 * (n + arcs) * 5e-9);
+        let reserved = sum([demand.training, demand.ahead]);
+        let table_fits = least <= budget.memory
+            && kept.saturating_add(reserved) <= budget.memory
+            && table_seconds <= budget.seconds;
         let levels_fit = levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
-        let table_cost = format!(
-            "a table of all distances takes {} and about {}",
-            megabytes(table_bytes),
-            time(table_seconds)
-        );
-        let levels_cost = match levels_seconds {
-            Some(seconds) => format!("searches around each centre take about {}", time(seconds)),
-            None => "searches around each centre have no end in sight".to_owned(),
-        };
         let levels_first = levels_seconds.is_some_and(|seconds| seconds < table_seconds);
         let strategy = match config.strategy {
             Strategy::Auto if levels_fit && (levels_first || !table_fits) => Strategy::Levels,
             Strategy::Auto if table_fits => Strategy::Table,
             Strategy::Auto => {
+                let beside = if kept <= budget.memory && reserved > 0 {
+                    format!(" beside the {} of training", format_bytes(reserved))
+                } else {
+                    String::new()
+                };
                 return Err(format!(
-                    "{table_cost}, {levels_cost}, and {} and {} are allowed",
-                    megabytes(budget.memory),
-                    time(budget.seconds),
+                    "an exact hop table needs {}{beside} and about {}; {} and {} are allowed",
+                    format_bytes(least),
+                    format_seconds(table_seconds),
+                    format_bytes(budget.memory),
+                    format_seconds(budget.seconds),
                 ));
             }
             forced => forced,
         };
-        let reason = match (config.strategy, strategy) {
-            (Strategy::Auto, Strategy::Levels) => format!("{levels_cost}; {table_cost}"),
-            (Strategy::Auto, _) => format!("{table_cost}; {levels_cost}"),
-            _ => "it was asked for".to_owned(),
+        let (building, kept, searches) = if strategy == Strategy::Levels {
+            let bytes = product([rayon::current_num_threads()]) * Levels::bytes(graph.nodes());
+            (bytes, bytes, 0)
+        } else {
+            let searches = affordable(graph.nodes(), search, budget.memory.saturating_sub(kept));
+            let counts = table::count_bytes(graph.nodes(), diameter.at_most);
+            let table = kept.saturating_add(product([searches]).saturating_mul(search));
+            (table.max(kept.saturating_add(counts)), kept, searches)
         };
-        let (bytes, kept) = match strategy {
-            Strategy::Levels => (Levels::bytes(graph.nodes()), Levels::bytes(graph.nodes())),
-            _ => (table_bytes, table_kept),
-        };
-        let (strategy, config) = (Some(strategy), config.clone());
-        Ok(Self { negatives, strategy, landmarks: None, bytes, kept, reason, config })
+        Ok(Self {
+            law,
+            strategy: Some(strategy),
+            building,
+            kept,
+            cell,
+            searches,
+            ..Self::without_distances(config, (0, 0))
+        })
     }
 
-    fn by_landmarks(graph: &Graph, config: &NegativeConfig, negatives: Negatives) -> Result<Self> {
+    fn landmarks(
+        graph: &Graph,
+        config: &NegativeConfig,
+        budget: &Budget,
+        law: Negatives,
+    ) -> Result<Self> {
         let n = graph.nodes();
-        let share = |share: f64| (n as f64 * share).round() as usize;
-        let tenth = share(0.1).max(2);
-        let asked = |count: usize| format!("landmarks as asked for, {count}");
-        let (count, reason) = match config.landmarks {
-            None => {
-                let fit = (P2P_CAP as f64).sqrt() as usize;
-                let quick = (LOOKS_CAP / (n + graph.arcs()) as f64).max(1000.0) as usize;
-                let count = tenth.min(fit).min(quick);
-                let why = match count {
-                    _ if count == tenth => format!("{count} landmarks are 10 % of the nodes"),
-                    _ if count == fit => format!(
-                        "{count} landmarks, not 10 % of the nodes, keep their distances under 64 MB"
-                    ),
-                    _ => format!(
-                        "{count} landmarks, not 10 % of the nodes, are searched from in a few seconds"
-                    ),
-                };
-                (count, why)
-            }
-            Some(LandmarkCount::Fraction(part)) => {
-                let count = share(part).clamp(1, n);
-                (count, asked(count))
-            }
-            Some(LandmarkCount::Count(count)) if count > n => {
-                return Err(Error::Option(format!(
-                    "{count} landmarks in a graph of {n} nodes; use --landmarks {n} or fewer"
-                )));
-            }
-            Some(LandmarkCount::Count(count)) => (count, asked(count)),
+        let fraction = |fraction: f64| (n as f64 * fraction).round() as usize;
+        let (diameter, _) = diameter(graph);
+        let cell = match diameter.at_most {
+            hops if hops <= u8::MOST => 1,
+            hops if hops <= u16::MOST => 2,
+            _ => 4,
         };
-        let kept = (count * count) as u64
-            + n as u64 * 8
-            + Clusters::<u8>::bytes(n, count)
-            + if negatives == Negatives::LandmarkApprox { n as u64 * 12 } else { 0 };
-        let bytes = kept + 2 * MultiSourceBfs::bytes(n);
-        let (landmarks, config) = (Some(count), config.clone());
-        Ok(Self { negatives, strategy: None, landmarks, bytes, kept, reason, config })
+        let count = match config.landmarks {
+            None => {
+                let quick = (SEARCHED / (n + graph.arcs()) as f64).max(1000.0) as usize;
+                fraction(0.1).max(2).min(most_landmarks(1)).min(quick)
+            }
+            Some(LandmarkCount::Fraction(part)) => fraction(part).clamp(1, n),
+            Some(LandmarkCount::Count(count)) if count > n => {
+                let message = format!("the graph has {n} nodes");
+                return Err(Error::option("landmarks", count, message));
+            }
+            Some(LandmarkCount::Count(count)) => count,
+        };
+        // With wider cells fewer landmarks stay under the limit, unless they were asked for.
+        let widest = if config.landmarks.is_none() { count.min(most_landmarks(cell)) } else { count };
+        let distances = product([count, count]).max(product([widest, widest, cell]));
+        let index = if law == Negatives::LandmarkApprox { LandmarkApprox::<u8>::bytes(n, count) } else { 0 };
+        // Landmarks keep the nearest one of every node, and the hops to it.
+        let kept = sum([distances, product([n, 8]), Clusters::<u8>::bytes(n, count), index]);
+        let search = HopRows::<u16>::search_bytes(n, count);
+        let searches = affordable(count, search, budget.memory.saturating_sub(distances));
+        // The column of each node, and the order in which landmarks are chosen.
+        let choice = product([n, 8]);
+        let measured = sum([distances, product([searches]).saturating_mul(search), choice]);
+        Ok(Self {
+            law,
+            landmarks: Some(count),
+            building: measured.max(kept.saturating_add(Levels::bytes(n))),
+            kept,
+            cell,
+            searches,
+            ..Self::without_distances(config, (0, 0))
+        })
     }
 
-    /// The most memory that is in use at a time, if `beside` bytes are taken once the sampler is
-    /// built.
-    pub fn peak(&self, beside: u64) -> u64 {
-        self.bytes.max(self.kept + beside)
+    /// Fails if the plan exceeds the budget.
+    fn check(&self, budget: &Budget, demand: &Demand) -> Result<()> {
+        let (name, total) = (self.law.name(), self.peak(demand));
+        if total <= budget.memory {
+            return Ok(());
+        }
+        let problem = Problem::from(format!(
+            "negatives by {name} need {}, training {}: {} at their peak, and {} are allowed",
+            format_bytes(self.kept),
+            format_bytes(demand.training),
+            format_bytes(total),
+            format_bytes(budget.memory),
+        ));
+        let problem = match (self.strategy, self.landmarks) {
+            (Some(Strategy::Table), _) => {
+                problem.set("strategy", "levels").set("negatives", "landmark-approx")
+            }
+            (_, Some(_)) => problem.lower("landmarks"),
+            _ => problem,
+        };
+        Err(Error::budget(problem.raise("max-memory")))
     }
 
-    /// In a few words: the law, and how it is drawn.
+    /// The resolved options, by name.
+    pub(crate) fn provenance(&self) -> Map<String, Value> {
+        let NegativeConfig { gamma, degree_power, far, .. } = self.config;
+        let fields = json!({
+            "negatives": self.law,
+            "gamma": gamma,
+            "degree-power": degree_power,
+            "landmarks": self.landmarks,
+            "far": far,
+            "strategy": self.strategy,
+        });
+        match fields {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        }
+    }
+
+    /// Whether distances are exact.
+    pub fn is_exact(&self) -> bool {
+        self.strategy.is_some()
+    }
+
+    /// The peak memory of sampler and training, the graph excluded.
+    pub fn peak(&self, demand: &Demand) -> u64 {
+        let ahead = if self.is_exact() { demand.ahead } else { 0 };
+        self.building.max(sum([self.kept, demand.training, ahead]))
+    }
+
+    /// The law and how it is drawn, in a few words: `distance (exact hop table, 6.2 MB)`.
     pub fn summary(&self) -> String {
         let how = match (self.strategy, self.landmarks) {
-            (Some(Strategy::Levels), _) => " by a search around each centre",
-            (Some(_), _) => " by a table of all distances",
-            _ => "",
+            (Some(Strategy::Levels), _) => "breadth-first search per centre, ".to_owned(),
+            (Some(_), _) => "exact hop table, ".to_owned(),
+            (_, Some(count)) => format!("{count} landmarks, "),
+            _ => return self.law.name().to_owned(),
         };
-        let name = self.negatives.name();
-        format!("negatives by {name}{how}, {}: {}", megabytes(self.bytes), self.reason)
+        let why = self.fallback.as_ref().map_or(String::new(), |why| format!("; {why}"));
+        format!("{} ({how}{}{why})", self.law.name(), format_bytes(self.kept))
     }
 
     /// Builds the sampler for the graph that the plan was made for.
@@ -271,14 +314,14 @@ impl NegativePlan {
     fn build_law(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let gamma = self.config.gamma;
         let law = |bound| DistanceLaw { gamma, bound };
-        match self.negatives {
+        match self.law {
             Negatives::Uniform => Ok(Box::new(Uniform { nodes: graph.nodes() })),
             Negatives::Degree => Ok(Box::new(Degree::new(graph, self.config.degree_power)?)),
             Negatives::Edge => {
                 let n = graph.nodes();
                 if graph.arcs() == n * (n - 1) {
-                    let message = "every two nodes are linked: there is no pair without an edge";
-                    return Err(Error::Graph(message.to_owned()));
+                    let problem = Problem::from("the graph is complete: no pair lacks an edge");
+                    return Err(Error::graph(problem.set("negatives", "uniform")));
                 }
                 Ok(Box::new(Edge::new(graph)))
             }
@@ -300,26 +343,35 @@ impl NegativePlan {
                 let far = self.config.far.hops(graph, &components)?;
                 Ok(Box::new(ByLevel::new(graph, law, far)?))
             }
-            _ => table::build(graph, &components, law, self.config.far),
+            _ => {
+                table::build(graph, &components, law, self.config.far, self.cell, self.searches)
+            }
         }
     }
 
     fn build_landmarks(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let components = Components::new(graph);
         let far = self.config.far.hops(graph, &components)?;
-        let count = self.landmarks.unwrap_or(1);
-        let choose = |count| Landmarks::<u8>::choose(graph, &components, count);
-        if let Some(landmarks) = Landmarks::<u8>::new(graph, &components, choose(count)) {
+        // The narrowest cells that hold the distances: landmarks are mostly central, and need not
+        // be as far apart as the diameter.
+        if let Some(landmarks) = self.measure::<u8>(graph, &components) {
             return self.build_on(landmarks, far);
         }
-        // Two bytes a distance: half as many landmarks in each direction stay under the cap.
-        let cap = (P2P_CAP as f64 / 2.0).sqrt() as usize;
-        let count = if self.config.landmarks.is_none() { count.min(cap) } else { count };
-        let landmarks: Option<Landmarks<u16>> = Landmarks::new(graph, &components, choose(count));
-        let landmarks = landmarks.ok_or_else(|| {
-            Error::Graph("landmarks are over 65 535 hops apart, more than can be stored".to_owned())
-        })?;
-        self.build_on(landmarks, far)
+        if let Some(landmarks) = self.measure::<u16>(graph, &components) {
+            return self.build_on(landmarks, far);
+        }
+        match self.measure::<u32>(graph, &components) {
+            Some(landmarks) => self.build_on(landmarks, far),
+            None => Err(Error::graph("a distance exceeds 4 294 967 295 hops")),
+        }
+    }
+
+    fn measure<T: HopCell>(&self, graph: &Graph, components: &Components) -> Option<Landmarks<T>> {
+        let count = self.landmarks.unwrap_or(1);
+        let most = most_landmarks(size_of::<T>());
+        let count = if self.config.landmarks.is_none() { count.min(most) } else { count };
+        let chosen = Landmarks::<T>::choose(graph, components, count);
+        Landmarks::new(graph, components, chosen, self.searches)
     }
 
     fn build_on<T: HopCell>(
@@ -328,55 +380,35 @@ impl NegativePlan {
         far: u32,
     ) -> Result<Box<dyn NegativeSampler>> {
         let law = DistanceLaw { gamma: self.config.gamma, bound: Bound::None };
-        if self.negatives == Negatives::LandmarkApprox && law.gamma == 0.0 {
+        if self.law == Negatives::LandmarkApprox && law.gamma == 0.0 {
             return Ok(Box::new(Uniform { nodes: landmarks.nearest.len() }));
         }
-        Ok(match self.negatives {
+        Ok(match self.law {
             Negatives::Landmark => Box::new(Landmark::new(landmarks, law, far)?),
             _ => Box::new(LandmarkApprox::new(landmarks, law, far)?),
         })
     }
 }
 
-/// Bytes, for people.
-fn megabytes(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
-        1_000_000..1_000_000_000 => format!("{} MB", bytes.div_ceil(1_000_000)),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
+/// Bounds of the diameter that tell how wide a stored distance has to be, and the number of
+/// components.
+fn diameter(graph: &Graph) -> (Diameter, usize) {
+    /// Rings and the like would need a search from every node; they get wider cells.
+    const SEARCHES: usize = 64;
+    let within = |d: Diameter, most: u32| d.at_most <= most || d.at_least > most;
+    let components = Components::new(graph);
+    let enough = |d: Diameter| within(d, u8::MOST) && within(d, u16::MOST);
+    (Diameter::until(graph, &components, SEARCHES, enough), components.len())
 }
 
-/// Seconds, for people.
-fn time(seconds: f64) -> String {
-    match seconds {
-        s if s < 1.0 => format!("{:.0} ms", (s * 1e3).max(1.0)),
-        s if s < 600.0 => format!("{s:.0} s"),
-        s if s < 36_000.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.0} h", s / 3600.0),
-    }
+/// As many landmarks as keep the distances between them small.
+fn most_landmarks(cell: usize) -> usize {
+    (P2P_BYTES as f64 / cell as f64).sqrt() as usize
 }
 
-#[cfg(test)]
-mod tests {
-    use super::parse_bytes;
-
-    #[test]
-    fn bytes_are_read_as_people_write_them() {
-        let cases = [
-            ("8GB", 8_000_000_000),
-            ("800 mb", 800_000_000),
-            ("1.5g", 1_500_000_000),
-            ("64k", 64_000),
-            ("12b", 12),
-            ("4096", 4096),
-            ("8e9", 8_000_000_000),
-        ];
-        for (text, bytes) in cases {
-            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "GB", "-1GB", "0", "inf", "8TB", "nan"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
-    }
+/// How many searches at a time the sources and the threads can use, and the memory allows.
+fn affordable(sources: usize, search: u64, memory: u64) -> usize {
+    let useful = rayon::current_num_threads().min(sources.div_ceil(crate::distance::LANES));
+    let allowed = usize::try_from(memory / search.max(1)).unwrap_or(usize::MAX);
+    useful.min(allowed).max(1)
 }

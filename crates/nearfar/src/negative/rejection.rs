@@ -135,7 +135,7 @@ pub(super) fn reject<const TOGETHER: usize>(
             left -= now;
             tries[..now].fill_with(|| propose(rng));
             for &(item, unit) in &tries[..now] {
-                // PeriodicScores try writes its item; only a kept one moves on. So there is no branch to
+                // Every try writes its item; only a kept one moves on. So there is no branch to
                 // foresee but the end.
                 if let Some(slot) = out.get_mut(filled) {
                     *slot = item;

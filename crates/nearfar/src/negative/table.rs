@@ -5,16 +5,16 @@ use rayon::prelude::*;
 use super::law::DistanceLaw;
 use super::other_components::Outside;
 use super::rejection::Row;
-use super::{NegativeSampler, Negatives};
-use crate::distance::{Far, HopCell, HopRows, HopTable};
-use crate::error::{Error, Result};
+use super::NegativeSampler;
+use crate::budget::{product, sum};
+use crate::distance::{Far, HopCell, HopRows};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::memory::prefetch;
 use crate::rng::Rng;
 
 /// P(k|i) ∝ d(i,k)^γ, by rejection in the centre's row of the hop table.
 pub(super) struct Table<T> {
-    law: DistanceLaw,
     hops: HopRows<T>,
     /// The weight of each cell value; that of 0, no path, is the weight of `far`.
     powers: Vec<f64>,
@@ -28,30 +28,37 @@ struct BoundedRow {
     row: Row,
 }
 
-/// The memory of the table with cells of this many bytes.
-pub(super) fn bytes(nodes: usize, cell: u64) -> u64 {
-    let n = nodes as u64;
-    n * n * cell + n * size_of::<BoundedRow>() as u64
+/// What is kept: the table with cells of this many bytes, and what is known of each row.
+pub(super) fn kept_bytes(nodes: usize, cell: usize) -> u64 {
+    sum([product([nodes, nodes, cell]), product([nodes, size_of::<BoundedRow>()])])
 }
 
-/// Measures all distances and prepares every row.
+/// How often each distance occurs in each row, while the rows are prepared.
+pub(super) fn count_bytes(nodes: usize, diameter: u32) -> u64 {
+    product([nodes, size_of::<Vec<u32>>() + 4 * (diameter as usize + 1)])
+}
+
+/// Measures all distances, by so many searches at a time, and prepares every row.
 pub(super) fn build(
     graph: &Graph,
     components: &Components,
     law: DistanceLaw,
     far: Far,
+    cell: usize,
+    searches: usize,
 ) -> Result<Box<dyn NegativeSampler>> {
-    match HopTable::new(graph) {
-        Some(HopTable::Bytes(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
-        Some(HopTable::StringIds(hops)) => {
-            Ok(Box::new(Table::new(hops, graph, components, law, far)?))
-        }
-        None => Err(Error::Graph(
-            "a distance is over 65 535 hops, more than the table holds; use --strategy levels or \
-             --negatives landmark-approx"
-                .to_owned(),
-        )),
+    let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+    if cell == 1
+        && let Some(hops) = HopRows::<u8>::new(graph, &nodes, None, searches)
+    {
+        return Ok(Box::new(Table::new(hops, graph, components, law, far)?));
     }
+    if let Some(hops) = HopRows::<u16>::new(graph, &nodes, None, searches) {
+        return Ok(Box::new(Table::new(hops, graph, components, law, far)?));
+    }
+    let problem = Problem::from("a distance exceeds 65 535 hops, the most that a hop table holds");
+    let problem = problem.set("strategy", "levels").set("negatives", "landmark-approx");
+    Err(Error::graph(problem))
 }
 
 impl<T: HopCell> Table<T> {
@@ -77,7 +84,7 @@ impl<T: HopCell> Table<T> {
             .into_par_iter()
             .map(|centre| BoundedRow::new(&hops, centre, &counts[centre], &powers, law))
             .collect();
-        Ok(Self { law, hops, powers, rows, outside: Outside::new(components, n) })
+        Ok(Self { hops, powers, rows, outside: Outside::new(components, n) })
     }
 }
 
@@ -113,7 +120,7 @@ impl BoundedRow {
 
 impl<T: HopCell> NegativeSampler for Table<T> {
     /// A row comes from memory at its first use.
-    fn visits_are_slow(&self) -> bool {
+    fn prefers_batches(&self) -> bool {
         true
     }
 
@@ -149,10 +156,6 @@ impl<T: HopCell> NegativeSampler for Table<T> {
                 k => k,
             },
         );
-    }
-
-    fn law(&self) -> Negatives {
-        self.law.name()
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

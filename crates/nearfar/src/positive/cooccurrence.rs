@@ -17,6 +17,7 @@
 //! make up for them. So they are left out here too, and a row sums to 1 − π_ii: to less than one.
 //! A node without neighbours meets nobody; its row is empty.
 
+use crate::distance::Levels;
 use crate::graph::{Graph, Node};
 
 /// The rows of π for walks that step by the weights of the edges, or to any neighbour alike if
@@ -63,6 +64,22 @@ impl<'g> Cooccurrence<'g> {
         };
         let totals = graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect());
         Self { graph, steps: context.saturating_sub(1), totals }
+    }
+
+    /// About how many nodes a window of `context` nodes can hold beside its start: the mean over
+    /// searches from some nodes, and a tenth more, as it is an estimate.
+    pub fn reach(graph: &Graph, context: usize) -> f64 {
+        const SAMPLES: usize = 64;
+        let n = graph.nodes();
+        let count = SAMPLES.min(n);
+        let mut levels = Levels::default();
+        let mut reached = 0;
+        for at in 0..count {
+            levels.search(graph, &[(at * n / count) as Node]);
+            let within = context.min(levels.len());
+            reached += (1..within).map(|hops| levels.level(hops).len()).sum::<usize>();
+        }
+        (1.1 * reached as f64 / count.max(1) as f64).min(n as f64)
     }
 
     /// How often each node is among the first `places` nodes of a walk, if one begins at every

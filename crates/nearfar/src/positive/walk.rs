@@ -8,7 +8,7 @@ use super::PositiveSource;
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
-/// PeriodicScores step goes to a neighbour, each with the same probability, or by the weights of the edges
+/// Every step goes to a neighbour, each with the same probability, or by the weights of the edges
 /// if the graph has any.
 pub struct Walk {
     graph: Arc<Graph>,

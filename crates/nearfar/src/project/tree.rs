@@ -7,7 +7,7 @@
 //!
 //! The points of a leaf see the same squares: the list of them is made once for the leaf, by
 //! what is far from its nearest corner, and then run through for each of its points, many at a time.
-//! PeriodicScores sum is in an order that the points alone decide.
+//! Every sum is in an order that the points alone decide.
 
 use rayon::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use super::Rng;
 
-/// Walker's alias table, built by Vose's method. PeriodicScores item i has a cell; a draw picks a cell,
+/// Walker's alias table, built by Vose's method. Every item i has a cell; a draw picks a cell,
 /// each with the same probability, and then its own item or its alias. Weights are met to within
 /// 2⁻³² of their mean.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Alias {
             (0..n).partition(|&item| share[item] < 1.0);
         let mut cells: Vec<Cell> =
             (0..n).map(|item| Cell { own: u32::MAX, alias: item as u32 }).collect();
-        // PeriodicScores small item is filled up to one by a large one, which may become small by it.
+        // Every small item is filled up to one by a large one, which may become small by it.
         while let (Some(&from), Some(item)) = (large.last(), small.pop()) {
             cells[item] = Cell { own: (share[item] * 4_294_967_296.0) as u32, alias: from as u32 };
             share[from] -= 1.0 - share[item];

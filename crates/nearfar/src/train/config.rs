@@ -1,93 +1,91 @@
-//! What can be asked of training.
+//! Options of training.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::stream::kernel::Step;
-use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::error::{Error, Problem, Result};
 
-/// How vectors are trained.
+/// Which model is trained, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Model"))]
 pub struct TrainConfig {
-    /// What is trained
+    /// Model
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().model))]
     pub model: Model,
-    /// How it is trained [default: stream; batch for gae, vgae, gcn, sage and --protocol paper]
-    #[cfg_attr(feature = "clap", arg(long, value_enum))]
+    /// Trainer [default: stream; gae, vgae, gcn, sage and --protocol paper: batch]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Training"))]
     pub trainer: Option<Trainer>,
-    /// Whose settings and whose small print
+    /// Preset: `paper` reproduces the authors' code
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub protocol: Option<Protocol>,
-    /// Numbers in a vector
+    /// Dimensions of a vector
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().dim))]
     pub dim: usize,
-    /// Nodes in a window: the first one is pulled to the others [default: 5; paper: 4; line, gae
+    /// Nodes in a window: a centre and the context nodes after it [default: 5; paper: 4; line, gae
     /// and vgae: 2, an edge]
     #[cfg_attr(feature = "clap", arg(long))]
     pub context: Option<usize>,
-    /// Nodes in a walk; windows slide along it [default: one window; paper: 20]
+    /// Nodes in a walk, along which the window slides [default: the context; paper: 20]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walk_length: Option<usize>,
-    /// Walks from every node in an epoch [default: as many as make 60 pairs for every edge and
-    /// direction in all, but at least 5; gcn and sage: 5; paper: 50]
+    /// Walks per node and epoch [default: as many as make 60 positive pairs for each edge and
+    /// direction over all epochs, at least 5; gcn and sage: 5; paper: 50]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
-    /// Negatives for every window [default: 10; paper: 20; gae and vgae: 1]
+    /// Negatives per window [default: 10; paper: 20; gae and vgae: 1]
     #[cfg_attr(feature = "clap", arg(long))]
     pub k: Option<usize>,
-    /// Return parameter of node2vec: its walks go back less for larger p
+    /// Return parameter of node2vec: larger values revisit less
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().p))]
     pub p: f64,
-    /// In-out parameter of node2vec: its walks stay near for larger q
+    /// In-out parameter of node2vec: larger values stay closer to the start
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().q))]
     pub q: f64,
-    /// 1: a node has one vector; 2: it has another one for when it is the other end of a pair
+    /// 1: one vector per node; 2: a second vector per node as context
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().order))]
     pub order: usize,
-    /// Times to go through all nodes [default: stream 12, batch 30, exact 60; gae, vgae, gcn and
-    /// sage: 400]
-    #[cfg_attr(feature = "clap", arg(long))]
+    /// Epochs [default: stream 12, batch 30, exact 60; gae, vgae, gcn and sage: 400]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Training"))]
     pub epochs: Option<usize>,
-    /// Learning rate at the start; it falls to zero, but in batches [default: 0.5; batch 0.01]
-    #[cfg_attr(feature = "clap", arg(long))]
+    /// Initial learning rate; falls linearly to 0, except with batch [default: 0.5; batch: 0.01]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Training"))]
     pub lr: Option<f64>,
-    /// Nodes whose walks make a step of the batch trainer [default: 8; gae, vgae, gcn and sage: all]
-    #[cfg_attr(feature = "clap", arg(long))]
+    /// Start nodes in a batch of the batch trainer [default: 8; gae, vgae, gcn and sage: all]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Training"))]
     pub batch: Option<usize>,
-    /// Pull to the origin: a number, or `auto`, which finds it while training; none in batches
-    #[cfg_attr(feature = "clap", arg(long, value_name = "λ", default_value_t = Self::default().l2))]
+    /// L2 regularisation λ: a number, or `auto`, which adjusts it while training; batch has none
+    #[cfg_attr(feature = "clap", arg(long, value_name = "λ", help_heading = "Training", default_value_t = Self::default().l2))]
     pub l2: L2,
-    /// Weight of the negatives of a window against its positives
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().negative_weight))]
+    /// Weight of the negatives of a window relative to its positives
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().negative_weight))]
     pub negative_weight: f64,
-    /// Seed: the same seed gives the same vectors, on any number of threads
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
+    /// Random seed; the result does not depend on the number of threads
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().seed))]
     pub seed: u64,
 }
 
-/// Who is near whom.
+/// Which pairs of nodes are positive, and how a node becomes a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Model {
-    /// Nodes on walks that go to any neighbour.
+    /// DeepWalk: pairs on first-order random walks
     #[default]
     Deepwalk,
-    /// Nodes on walks with a return parameter p and an in-out parameter q.
+    /// node2vec: pairs on second-order random walks with parameters p and q
     Node2vec,
-    /// Neighbours.
+    /// LINE: adjacent nodes
     Line,
-    /// Neighbours; vectors by graph convolutions.
+    /// Graph autoencoder: adjacent nodes; two-layer GCN
     Gae,
-    /// Neighbours; vectors by graph convolutions with a mean and a variance.
+    /// Variational graph autoencoder: adjacent nodes; two-layer GCN with mean and variance
     Vgae,
-    /// Nodes on walks; vectors by graph convolutions.
+    /// Pairs on random walks; two-layer GCN
     Gcn,
-    /// Nodes on walks; vectors by `GraphSAGE` with means.
+    /// Pairs on random walks; two-layer GraphSAGE with mean aggregation
     Sage,
 }
 
@@ -105,58 +103,66 @@ impl Model {
         }
     }
 
-    /// Whether near pairs are edges, not walks.
+    /// Whether positive pairs are edges, not pairs on walks.
     pub(super) fn by_edges(self) -> bool {
         matches!(self, Self::Line | Self::Gae | Self::Vgae)
     }
 
-    /// Whether vectors are computed by a network over the graph, not looked up.
+    /// Whether vectors are computed by a network, not looked up in a table.
     pub(super) fn has_network(self) -> bool {
         matches!(self, Self::Gae | Self::Vgae | Self::Gcn | Self::Sage)
     }
 }
 
-/// How vectors are trained.
+/// The optimiser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Trainer {
-    /// On sampled pairs, one after the other: fast, for graphs of any size.
+    /// SGD on sampled pairs: fast, for graphs of any size
     #[default]
     Stream,
-    /// On sampled pairs, in batches, by Adam: for any model.
+    /// Adam on minibatches of sampled pairs: for any model
     Batch,
-    /// On all pairs at once, by exact probabilities: for graphs of up to some ten thousand nodes.
+    /// Gradient descent on all pairs with exact probabilities: up to some ten thousand nodes
     Exact,
 }
 
-/// Settings and small print that belong together.
+/// A preset of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Protocol {
-    /// Those of the paper's own code: normal vectors at the start, and negatives that the windows
-    /// of a centre share within a batch, but for uniform ones.
+    /// The settings of the paper's code: vectors start from N(0, 1), and the windows of a centre in a
+    /// batch share their negatives, except uniform ones
     Paper,
 }
 
-/// What is not given. The help texts above say the same.
-struct Defaults {
-    context: usize,
-    length: Option<usize>,
-    walks: Option<usize>,
-    k: usize,
-    epochs: usize,
-    lr: f64,
+/// The values of options that are not given and that depend on the model, the trainer and the
+/// protocol. The help texts above say the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrainDefaults {
+    /// Nodes in a window.
+    pub context: usize,
+    /// Nodes in a walk; `None`: as many as in a window.
+    pub length: Option<usize>,
+    /// Walks per node and epoch; `None`: by the number of edges.
+    pub walks: Option<usize>,
+    /// Negatives per window.
+    pub k: usize,
+    /// Epochs.
+    pub epochs: usize,
+    /// Initial learning rate.
+    pub lr: f64,
 }
 
-/// The pull to the origin.
+/// L2 regularisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum L2 {
-    /// Found while training, by the effective rank of the vectors.
+    /// Adjusted while training, by the effective rank of the vectors.
     #[default]
     Auto,
-    /// This much.
+    /// A constant λ.
     Value(f64),
 }
 
@@ -187,175 +193,104 @@ impl Default for TrainConfig {
 impl TrainConfig {
     /// Checks what can be checked without a graph.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |name: &str, value: &dyn std::fmt::Display, takes: &str| {
-            Err(Error::Option(format!("{name} is {value}; it takes {takes}")))
+        let expect = |valid: bool, name, value: &dyn Display, range: &str| {
+            if valid {
+                return Ok(());
+            }
+            Err(Error::option(name, value, format!("expected {range}")))
         };
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        let is_not_one = |value: f64| (value - 1.0).abs() > f64::EPSILON;
-        match self {
-            c if !(1..=4096).contains(&c.dim) => refuse("dim", &c.dim, "1 to 4096"),
-            c if !(2..=1000).contains(&c.window()) => refuse("context", &c.window(), "2 to 1000"),
-            c if c.walk_length.is_some_and(|length| !(c.window()..=1000).contains(&length)) => {
-                let length = c.walk_length.unwrap_or_default();
-                refuse("walk-length", &length, &format!("{} (a window) to 1000", c.window()))
-            }
-            c if c.walks == Some(0) => refuse("walks", &0, "at least 1"),
-            c if !(1..=1000).contains(&c.k()) => refuse("k", &c.k(), "1 to 1000"),
-            c if c.batch == Some(0) => refuse("batch", &0, "at least 1"),
-            c if !positive(c.p) => refuse("p", &c.p, "a number above 0"),
-            c if !positive(c.q) => refuse("q", &c.q, "a number above 0"),
-            c if c.model != Model::Node2vec && (is_not_one(c.p) || is_not_one(c.q)) => {
-                let message = "p and q belong to node2vec; add --model node2vec";
-                Err(Error::Option(message.to_owned()))
-            }
-            c if !(1..=2).contains(&c.order) => refuse("order", &c.order, "1 or 2"),
-            c if c.epochs == Some(0) => refuse("epochs", &0, "at least 1"),
-            c if !positive(c.lr()) || c.lr() > 10.0 => {
-                refuse("lr", &c.lr(), "a number above 0, up to 10")
-            }
-            c if !positive(c.negative_weight) => {
-                refuse("negative-weight", &c.negative_weight, "a number above 0")
-            }
-            Self { l2: L2::Value(l2), .. } if !(0.0..=2.0).contains(l2) => {
-                refuse("l2", l2, "'auto' or a number from 0 to 2")
-            }
-            c => c.validate_together(),
+        let TrainDefaults { context, k, lr, .. } = self.defaults();
+        let context = self.context.filter(|_| !self.model.by_edges()).unwrap_or(context);
+        expect((1..=4096).contains(&self.dim), "dim", &self.dim, "1 to 4096")?;
+        expect((2..=1000).contains(&context), "context", &context, "2 to 1000")?;
+        if let Some(length) = self.walk_length {
+            let range = format!("{context} (the context) to 1000");
+            expect((context..=1000).contains(&length), "walk-length", &length, &range)?;
         }
+        expect(self.walks != Some(0), "walks", &0, "at least 1")?;
+        let k = self.k.unwrap_or(k);
+        expect((1..=1000).contains(&k), "k", &k, "1 to 1000")?;
+        expect(self.batch != Some(0), "batch", &0, "at least 1")?;
+        expect(positive(self.p), "p", &self.p, "a number above 0")?;
+        expect(positive(self.q), "q", &self.q, "a number above 0")?;
+        expect((1..=2).contains(&self.order), "order", &self.order, "1 or 2")?;
+        expect(self.epochs != Some(0), "epochs", &0, "at least 1")?;
+        let lr = self.lr.unwrap_or(lr);
+        expect(positive(lr) && lr <= 10.0, "lr", &lr, "a number above 0, at most 10")?;
+        let weight = self.negative_weight;
+        expect(positive(weight), "negative-weight", &weight, "a number above 0")?;
+        if let L2::Value(l2) = self.l2 {
+            expect((0.0..=2.0).contains(&l2), "l2", &l2, "'auto' or a number from 0 to 2")?;
+        }
+        self.validate_together()
     }
 
-    /// Checks what makes no sense together.
+    /// Checks the options against each other.
     fn validate_together(&self) -> Result<()> {
+        let is_not_one = |value: f64| (value - 1.0).abs() > f64::EPSILON;
         let (trainer, name) = (self.trainer(), self.model.name());
-        let message = match trainer {
+        let text = |text: &str| Problem::from(text);
+        let problem = match trainer {
+            _ if self.model != Model::Node2vec && (is_not_one(self.p) || is_not_one(self.q)) => {
+                text("p and q are parameters of node2vec").set("model", "node2vec")
+            }
             Trainer::Stream | Trainer::Exact if self.model.has_network() => {
-                format!("{name} is trained in batches; use --trainer batch, or leave it out")
+                Problem::from(format!("{name} needs the batch trainer"))
+                    .set("trainer", "batch")
+                    .omit("trainer")
             }
             Trainer::Stream | Trainer::Exact if self.protocol.is_some() => {
-                let message = "the paper's protocol is one of batches";
-                format!("{message}; use --trainer batch, or leave --protocol out")
+                text("the paper's protocol needs the batch trainer")
+                    .set("trainer", "batch")
+                    .omit("protocol")
             }
             Trainer::Exact if self.model == Model::Node2vec => {
-                let message = "whom node2vec's walks meet depends on the step before, which the \
-                               exact trainer does not follow";
-                format!("{message}; use --model deepwalk or --trainer stream")
+                text("the exact trainer does not support second-order walks")
+                    .set("model", "deepwalk")
+                    .set("trainer", "stream")
             }
             Trainer::Batch | Trainer::Exact if self.order == 2 => {
-                "only the stream trainer has a second vector for a node; use --order 1 or \
-                 --trainer stream"
-                    .to_owned()
+                text("only the stream trainer has context vectors")
+                    .set("order", 1)
+                    .set("trainer", "stream")
             }
             Trainer::Batch if self.l2 != L2::Auto => {
-                "the batch trainer has no pull to the origin; leave --l2 out, or use --trainer \
-                 stream or exact"
-                    .to_owned()
+                text("the batch trainer has no L2 regularisation")
+                    .omit("l2")
+                    .set("trainer", "stream")
             }
             Trainer::Stream | Trainer::Exact if self.batch.is_some() => {
-                "only the batch trainer has batches; leave --batch out, or use --trainer batch"
-                    .to_owned()
+                text("only the batch trainer has batches").omit("batch").set("trainer", "batch")
             }
             _ => return Ok(()),
         };
-        Err(Error::Option(message))
+        Err(Error::conflict(problem))
     }
 
-    fn defaults(&self) -> Defaults {
-        let stream = Defaults { context: 5, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
-        match self.trainer() {
-            Trainer::Stream => stream,
-            Trainer::Exact => Defaults { epochs: 60, ..stream },
-            Trainer::Batch if self.model.has_network() => {
-                let k = if self.model.by_edges() { 1 } else { 10 };
-                Defaults { walks: Some(5), k, epochs: 400, lr: 0.01, ..stream }
-            }
-            Trainer::Batch if self.protocol == Some(Protocol::Paper) => {
-                let (length, walks) = (Some(20), Some(50));
-                Defaults { context: 4, length, walks, k: 20, epochs: 30, lr: 0.01 }
-            }
-            Trainer::Batch => Defaults { epochs: 30, lr: 0.01, ..stream },
-        }
-    }
-
-    /// How it is trained.
-    pub fn trainer(&self) -> Trainer {
+    /// The trainer: as given, or the one that the model and the protocol need.
+    pub(crate) fn trainer(&self) -> Trainer {
         let batch = self.model.has_network() || self.protocol.is_some();
         self.trainer.unwrap_or(if batch { Trainer::Batch } else { Trainer::Stream })
     }
 
-    /// Times to go through all nodes.
-    pub fn epochs(&self) -> usize {
-        self.epochs.unwrap_or_else(|| self.defaults().epochs)
-    }
-
-    /// The learning rate at the start.
-    pub fn lr(&self) -> f64 {
-        self.lr.unwrap_or_else(|| self.defaults().lr)
-    }
-
-    /// Negatives for every window.
-    pub fn k(&self) -> usize {
-        self.k.unwrap_or_else(|| self.defaults().k)
-    }
-
-    /// Start nodes in a batch, of so many nodes.
-    pub(super) fn batch(&self, nodes: usize) -> usize {
-        const OF_A_TABLE: usize = 8;
-        let usual = if self.model.has_network() { nodes } else { OF_A_TABLE };
-        self.batch.unwrap_or(usual).min(nodes).max(1)
-    }
-
-    /// The sizes of a step with this pull, when this part of the run is done.
-    pub(super) fn step(&self, l2: f64, done: f64) -> Step {
-        let rate = self.lr() * (1.0 - done);
-        let far = rate / self.k() as f64;
-        Step {
-            near: (rate / (self.window() - 1) as f64) as f32,
-            far: (far * self.negative_weight) as f32,
-            shrink: (1.0 - far * l2) as f32,
+    /// What is used where nothing is given.
+    pub fn defaults(&self) -> TrainDefaults {
+        let context = if self.model.by_edges() { 2 } else { 5 };
+        let stream = TrainDefaults { context, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
+        match self.trainer() {
+            Trainer::Stream => stream,
+            Trainer::Exact => TrainDefaults { epochs: 60, ..stream },
+            Trainer::Batch if self.model.has_network() => {
+                let k = if self.model.by_edges() { 1 } else { 10 };
+                TrainDefaults { walks: Some(5), k, epochs: 400, lr: 0.01, ..stream }
+            }
+            Trainer::Batch if self.protocol == Some(Protocol::Paper) => {
+                let (context, length) = if self.model.by_edges() { (2, None) } else { (4, Some(20)) };
+                TrainDefaults { context, length, walks: Some(50), k: 20, epochs: 30, lr: 0.01 }
+            }
+            Trainer::Batch => TrainDefaults { epochs: 30, lr: 0.01, ..stream },
         }
-    }
-
-    /// Nodes in a window.
-    pub fn window(&self) -> usize {
-        let walk = || self.context.unwrap_or_else(|| self.defaults().context);
-        if self.model.by_edges() { 2 } else { walk() }
-    }
-
-    /// Nodes in a walk.
-    pub fn length(&self) -> usize {
-        let usual = || self.defaults().length.filter(|_| !self.model.by_edges());
-        let length = self.walk_length.or_else(usual);
-        length.unwrap_or(0).max(self.window())
-    }
-
-    /// Windows in a walk.
-    pub(super) fn windows(&self) -> usize {
-        self.length() - self.window() + 1
-    }
-
-    /// Parts that an epoch is cut into, so that the pairs of each fit into memory: a share of the
-    /// walks of every node. Fewer and larger parts are faster, as rows come into cache once a part.
-    pub(super) fn parts(&self, graph: &Graph) -> usize {
-        /// About so many pairs have a part.
-        const PAIRS: usize = 600_000_000;
-        let pairs = graph.nodes() * self.pairs(graph);
-        pairs.div_ceil(PAIRS).clamp(1, self.walks(graph))
-    }
-
-    /// Pairs that a node has in an epoch, on average.
-    pub(super) fn pairs(&self, graph: &Graph) -> usize {
-        self.walks(graph) * self.windows() * (self.window() - 1 + self.k())
-    }
-
-    /// Walks from every node in an epoch. How many pairs a graph needs grows with its edges: some
-    /// 60 for each of them and direction bring sampling near to what all pairs would give.
-    pub fn walks(&self, graph: &Graph) -> usize {
-        const PAIRS: f64 = 60.0;
-        const FEWEST: usize = 5;
-        let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
-        let pairs = self.windows() * (self.window() - 1) * self.epochs();
-        let walks = PAIRS * degree / pairs as f64;
-        let walks = (walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000);
-        self.walks.or(self.defaults().walks).unwrap_or(walks)
     }
 }
 
@@ -366,7 +301,7 @@ impl FromStr for L2 {
         match text.parse() {
             _ if text == "auto" => Ok(Self::Auto),
             Ok(value) => Ok(Self::Value(value)),
-            Err(_) => Err("'auto' or a number from 0 to 2".to_owned()),
+            Err(_) => Err("expected 'auto' or a number from 0 to 2".to_owned()),
         }
     }
 }

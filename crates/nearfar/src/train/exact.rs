@@ -2,16 +2,16 @@
 //!
 //! # Derivation
 //!
-//! A centre i loses
+//! The loss of a centre i is
 //!
 //! ```text
 //! ℓ_i = −Σ_j π_ij log σ(s_ij) − w Σ_k P(k|i) log σ(−s_ik) + (λ/2) ‖z_i‖²,   s_ij = z_i·z_j
 //! ```
 //!
-//! with π_ij the probability to meet j in a window of i, and P(k|i) the law of negatives. All
-//! centres together lose Σ_i c_i ℓ_i, c_i being how often i is a centre, 1 on average.
+//! with π_ij the probability of j in a window of i, and P(k|i) the law of negatives. The total loss
+//! is Σ_i c_i ℓ_i, c_i being how often i is a centre, 1 on average.
 //!
-//! As s_ij = s_ji, both directions of a pair can be taken together. With
+//! As s_ij = s_ji, both directions of a pair can be added. With
 //! A_ij = c_i π_ij + c_j π_ji and T_ij = A_ij + w (c_i P(j|i) + c_j P(i|j)), and because
 //! −log σ(s) = log(1 + eˢ) − s,
 //!
@@ -20,24 +20,27 @@
 //! gradient at z_i = Σ_j G_ij z_j + λ c_i z_i,    G_ij = T_ij σ(s_ij) − A_ij
 //! ```
 //!
-//! Both sums over j are products of matrices. They are taken in tiles, some rows against some
-//! columns, so that neither s nor G is ever kept as a whole; T is, in four bytes a pair. A is
-//! sparse, as walks do not go far. Rows are divided among threads, and no sum is: the result is
-//! the same on any number of them.
+//! Both sums over j are matrix products. They are computed in tiles, some rows against some columns,
+//! so that neither s nor G is ever stored as a whole; T is, in four bytes a pair. A is sparse, as
+//! windows are short. Rows are divided among threads, and no sum is: the result is the same on any
+//! number of them.
 //!
-//! Steps are plain: z −= rate · gradient, as those of the stream trainer are on average. Hubs take
-//! smaller ones: the gradient at z_i can change by up to Σ_j T_ij ‖z_j‖² / 4 for each step of z_i,
-//! and where that is much more than 1 / rate, steps overshoot, and vectors explode. Adam scored
-//! about 0.03 less F1 on Cora and CiteSeer at the same λ (`docs/method.md`); why is not known.
+//! Steps are plain gradient descent, z −= rate · gradient, as those of the stream trainer are on
+//! average. Hubs take smaller ones: the gradient at z_i can change by up to Σ_j T_ij ‖z_j‖² / 4 for
+//! each step of z_i, and where that is much more than 1 / rate, steps overshoot and training
+//! diverges. Adam scored about 0.03 less F1 on Cora and CiteSeer at the same λ (`docs/method.md`);
+//! why is not known.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::config::{Model, TrainConfig};
-use super::l2::Pull;
-use super::{Done, Run, State, small_vectors};
+use super::backend::{Backend, EpochStats, KeepGoing, VectorView, small_vectors};
+use super::config::Model;
+use super::l2::L2Controller;
+use super::plan::TrainPlan;
+use crate::budget::{product, sum};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{add, multiply_by_transposed};
@@ -45,7 +48,7 @@ use crate::negative::NegativeSampler;
 use crate::positive::{Cooccurrence, CooccurrenceRow, Edges};
 use crate::simd::sigmoid_loss;
 
-/// A node whose pairs weigh more than this takes smaller steps. The mean is 2 + 2 w.
+/// A node whose pairs weigh more than this in total takes smaller steps. The mean is 2 + 2 w.
 const HEAVY: f64 = 8.0;
 
 /// Rows and columns of a tile.
@@ -55,33 +58,39 @@ const TILE: (usize, usize) = (64, 512);
 pub struct Objective {
     /// T, row by row.
     total: Vec<f32>,
-    /// A: the other ends in rising order, and their weights.
+    /// A: the other nodes in increasing order, and their weights.
     near: Vec<Vec<(Node, f32)>>,
-    /// c, of centres that have negatives; others are not pulled to the origin.
-    pulled: Vec<f32>,
+    /// c of centres that have negatives; others are not regularised.
+    regularised: Vec<f32>,
     /// The sum of all weights, each pair counted once.
     mass: f64,
-    /// The share of a step that each node takes.
-    shares: Vec<f32>,
+    /// The fraction of a step that each node takes.
+    step_sizes: Vec<f32>,
 }
 
 impl Objective {
-    /// The memory that it takes at most: T, and A while its two directions are put together.
-    pub fn bytes(nodes: usize) -> u64 {
-        (nodes as u64).pow(2) * 16
+    /// The memory that it takes: T in four bytes a pair, and for each entry of A, while its two
+    /// directions are added, eight bytes and four. A has an entry for each pair that a window can
+    /// hold; how many these are is estimated by searches from some nodes.
+    pub fn bytes(graph: &Graph, window: usize) -> u64 {
+        let n = graph.nodes();
+        let entries = (n as f64 * Cooccurrence::reach(graph, window)).ceil() as usize;
+        let lists = product([n, 2, size_of::<Vec<f32>>()]);
+        let rows = product([rayon::current_num_threads(), n, 40]);
+        sum([product([n, n, 4]), product([entries, 12]), lists, rows])
     }
 
-    /// Weighs all pairs.
-    pub fn new(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, config: &TrainConfig) -> Self {
+    /// Computes the weights of all pairs.
+    pub fn new(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, plan: &TrainPlan) -> Self {
         let n = graph.nodes();
-        let cooccurrence = Cooccurrence::new(graph, config.window());
-        let centres = centres(graph, &cooccurrence, config);
+        let cooccurrence = Cooccurrence::new(graph, plan.window);
+        let centres = centres(graph, &cooccurrence, plan);
         let mut total = vec![0.0_f32; n * n];
         let fill = |(row, centre): (&mut [f32], Node)| {
             let c = centres[centre as usize];
             let (mut met, mut far) = (CooccurrenceRow::default(), vec![0.0; n]);
             negatives.probabilities(centre, &mut far);
-            let weight = c * config.negative_weight;
+            let weight = c * plan.negative_weight;
             row.iter_mut().zip(&far).for_each(|(weighs, p)| *weighs = (weight * p) as f32);
             cooccurrence.fill(centre, &mut met);
             let mut near: Vec<_> = met.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
@@ -94,8 +103,8 @@ impl Objective {
         let rows = total.par_chunks_exact_mut(n.max(1)).zip(0..n as Node);
         let mut near: Vec<Vec<(Node, f32)>> = rows.map(fill).collect();
         add_own_transpose(&mut total, n);
-        // A walk from i can meet j just if one from j can meet i: rows and columns have the same
-        // places, and a column is found in rising order.
+        // A window of i can hold j exactly if one of j can hold i: rows and columns have the same
+        // positions, and a column is found in increasing order.
         let mut column: Vec<Vec<f32>> =
             near.iter().map(|row| Vec::with_capacity(row.len())).collect();
         near.iter().flatten().for_each(|&(j, weight)| column[j as usize].push(weight));
@@ -104,21 +113,21 @@ impl Objective {
             .zip(column)
             .flat_map_iter(|(row, column)| row.iter_mut().zip(column));
         both.for_each(|((_, weight), back)| *weight += back);
-        let pulled = |(node, c): (usize, &f64)| {
+        let regularised = |(node, c): (usize, &f64)| {
             if negatives.has_negatives(node as Node) { *c as f32 } else { 0.0 }
         };
-        let pulled = centres.iter().enumerate().map(pulled).collect();
+        let regularised = centres.iter().enumerate().map(regularised).collect();
         let sums: Vec<f64> = total
             .par_chunks(n.max(1))
             .map(|row| row.iter().map(|&weight| f64::from(weight)).sum())
             .collect();
         let mass = sums.iter().sum::<f64>() / 2.0;
-        let shares = sums.iter().map(|&sum| (HEAVY / sum).min(1.0) as f32).collect();
-        Self { total, near, pulled, mass, shares }
+        let step_sizes = sums.iter().map(|&sum| (HEAVY / sum).min(1.0) as f32).collect();
+        Self { total, near, regularised, mass, step_sizes }
     }
 
-    /// The gradient at `vectors`, rows of `dim` numbers, under a pull of λ. Returns the mean loss
-    /// of a pair, the pull aside.
+    /// Writes the gradient at `vectors`, rows of `dim` numbers, to `out`. Returns the mean loss of a
+    /// pair, regularisation excluded.
     pub fn gradient(&self, vectors: &[f32], dim: usize, l2: f64, out: &mut [f32]) -> f64 {
         let rows = (vectors.par_chunks(TILE.0 * dim), out.par_chunks_mut(TILE.0 * dim));
         let losses: Vec<f64> = rows
@@ -141,8 +150,8 @@ impl Objective {
     ) -> f64 {
         let (n, rows) = (vectors.len() / dim, own.len() / dim);
         for (row, (out, own)) in out.chunks_exact_mut(dim).zip(own.chunks_exact(dim)).enumerate() {
-            let pull = l2 as f32 * self.pulled[first + row];
-            out.iter_mut().zip(own).for_each(|(out, own)| *out = pull * own);
+            let factor = l2 as f32 * self.regularised[first + row];
+            out.iter_mut().zip(own).for_each(|(out, own)| *out = factor * own);
         }
         let mut tile = vec![0.0; rows * TILE.1];
         let mut at = vec![0; rows];
@@ -159,7 +168,7 @@ impl Objective {
                 let place = |j: Node| j as usize - start;
                 loss -=
                     near.iter().map(|&(j, weight)| f64::from(weight * tile[place(j)])).sum::<f64>();
-                loss += f64::from(push(tile, total));
+                loss += f64::from(weigh(tile, total));
                 for &(j, weight) in near {
                     tile[place(j)] -= weight;
                 }
@@ -171,16 +180,16 @@ impl Objective {
 }
 
 /// How often each node is a centre.
-fn centres(graph: &Arc<Graph>, cooccurrence: &Cooccurrence<'_>, config: &TrainConfig) -> Vec<f64> {
-    if config.model == Model::Line {
+fn centres(graph: &Arc<Graph>, cooccurrence: &Cooccurrence<'_>, plan: &TrainPlan) -> Vec<f64> {
+    if plan.model == Model::Line {
         let edges = Edges::new(graph);
         return (0..graph.nodes() as Node).map(|node| edges.share(node)).collect();
     }
-    cooccurrence.visits(config.windows())
+    cooccurrence.visits(plan.windows())
 }
 
-/// Puts T σ(s) in the place of every s, and returns the sum of T log(1 + eˢ).
-fn push(products: &mut [f32], total: &[f32]) -> f32 {
+/// Replaces every s by T σ(s), and returns the sum of T log(1 + eˢ).
+fn weigh(products: &mut [f32], total: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0.0; LANES];
     let mut one = |lane: usize, s: &mut f32, weight: f32| {
@@ -212,64 +221,65 @@ fn add_own_transpose(matrix: &mut [f32], n: usize) {
     }
 }
 
-/// The trainer: a step an epoch, at a learning rate that falls to zero.
-pub(super) struct Exact {
-    config: TrainConfig,
+/// The trainer: a step an epoch, with a learning rate that falls to zero.
+pub(super) struct Exact<'a> {
+    plan: &'a TrainPlan,
     objective: Objective,
     vectors: Vec<f32>,
     gradient: Vec<f32>,
-    pull: Pull,
+    l2: L2Controller,
 }
 
-impl Exact {
+impl<'a> Exact<'a> {
     pub(super) fn new(
+        plan: &'a TrainPlan,
         graph: &Arc<Graph>,
         negatives: &dyn NegativeSampler,
-        config: &TrainConfig,
     ) -> Self {
-        let mut vectors = vec![0.0; graph.nodes() * config.dim];
-        small_vectors(config, config.dim, &mut vectors);
+        let mut vectors = vec![0.0; graph.nodes() * plan.dim];
+        small_vectors(plan, plan.dim, &mut vectors);
         Self {
-            objective: Objective::new(graph, negatives, config),
+            plan,
+            objective: Objective::new(graph, negatives, plan),
             gradient: vec![0.0; vectors.len()],
             vectors,
-            pull: Pull::new(config.l2, graph, config.dim),
-            config: config.clone(),
+            l2: L2Controller::new(plan.l2, graph, plan.dim),
         }
     }
 }
 
-impl Run for Exact {
+impl Backend for Exact<'_> {
     fn epoch(
         &mut self,
         epoch: usize,
-        _: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<(), Done>> {
-        /// The pull is adjusted so many times in a run.
-        const LOOKS: usize = 20;
-        let (config, epochs) = (&self.config, self.config.epochs());
-        let l2 = self.pull.strength;
-        let loss = self.objective.gradient(&self.vectors, config.dim, l2, &mut self.gradient);
-        let rate = (config.lr() * (1.0 - epoch as f64 / epochs as f64)) as f32;
-        let rows = self.vectors.par_chunks_exact_mut(config.dim);
-        let rows = rows.zip(self.gradient.par_chunks_exact(config.dim)).zip(&self.objective.shares);
-        rows.with_min_len(64).for_each(|((row, gradient), share)| {
-            row.iter_mut().zip(gradient).for_each(|(x, gradient)| *x -= rate * share * gradient);
+        _: &mut KeepGoing<'_>,
+    ) -> Result<ControlFlow<(), EpochStats>> {
+        /// λ is adjusted so many times in a run.
+        const ADJUSTMENTS: usize = 20;
+        let &TrainPlan { dim, epochs, lr, .. } = self.plan;
+        let l2 = self.l2.lambda;
+        let loss = self.objective.gradient(&self.vectors, dim, l2, &mut self.gradient);
+        let rate = (lr * (1.0 - epoch as f64 / epochs as f64)) as f32;
+        let rows = self.vectors.par_chunks_exact_mut(dim);
+        let rows = rows.zip(self.gradient.par_chunks_exact(dim)).zip(&self.objective.step_sizes);
+        rows.with_min_len(64).for_each(|((row, gradient), size)| {
+            row.iter_mut().zip(gradient).for_each(|(x, gradient)| *x -= rate * size * gradient);
         });
-        let between = epochs.div_ceil(LOOKS);
+        let between = epochs.div_ceil(ADJUSTMENTS);
         let effective_rank = if (epoch + 1).is_multiple_of(between) {
-            let rows = self.vectors.chunks_exact(config.dim);
-            let rows = rows.step_by((self.vectors.len() / config.dim).div_ceil(1024).max(1));
-            self.pull.adjust(rows, config.dim, (epochs - epoch - 1) / between)
+            let rows = self.vectors.chunks_exact(dim);
+            let rows = rows.step_by((self.vectors.len() / dim).div_ceil(1024).max(1));
+            self.l2.adjust(rows, dim, (epochs - epoch - 1) / between)
         } else {
             None
         };
-        let n = (self.vectors.len() / config.dim) as u64;
-        Ok(ControlFlow::Continue(Done { pairs: n * n.saturating_sub(1), loss, l2, effective_rank }))
+        let n = (self.vectors.len() / dim) as u64;
+        let pairs = n * n.saturating_sub(1);
+        Ok(ControlFlow::Continue(EpochStats { pairs, loss, l2, effective_rank }))
     }
 
-    fn state(&self, epoch: usize) -> State<'_> {
-        State::of_vectors(epoch, &self.vectors)
+    fn vectors(&self) -> VectorView<'_> {
+        VectorView { values: &self.vectors, dim: self.plan.dim, stride: self.plan.dim }
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {

@@ -1,4 +1,4 @@
-//! PeriodicScores way to distances against a search from one node at a time.
+//! Every way to distances against a search from one node at a time.
 
 use std::ops::ControlFlow;
 

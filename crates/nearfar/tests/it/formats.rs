@@ -1,4 +1,4 @@
-//! PeriodicScores file in `tests/data` holds the same graph, written by the libraries that people use (see
+//! Every file in `tests/data` holds the same graph, written by the libraries that people use (see
 //! `scripts/make-fixtures`). The names of the files say what is special about them.
 
 use std::fs;

@@ -81,7 +81,7 @@ pub struct Classification {
     /// The scores on validation, where there is such a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub val: Option<Part>,
-    /// PeriodicScores class of the test parts, if asked for.
+    /// Every class of the test parts, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_class: Option<Vec<ClassScores>>,
     /// Which class was taken for which in the test parts, if asked for.
@@ -189,7 +189,7 @@ pub fn classify(
     let multi_label = labels.of.iter().any(|labels| labels.len() > 1);
     if multi_label && config.confusion {
         let message = "nodes have several labels: none is taken for another; ask for --per-class";
-        return Err(Error::Option(message.to_owned()));
+        return Err(Error::conflict(message.to_owned()));
     }
     let (protocol, parts) = match splits {
         Some(splits) => {
@@ -223,7 +223,7 @@ pub fn classify(
 impl ClassifyConfig {
     /// Checks what can be checked without vectors.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::Option(message));
+        let refuse = |message: String| Err(Error::conflict(message));
         match *self {
             Self { train_ratio: Some(ratio), .. } if !(ratio > 0.0 && ratio < 1.0) => {
                 refuse(format!("train-ratio is {ratio}; it takes a share between 0 and 1"))
@@ -248,7 +248,7 @@ fn random(
     if multi_label && stratified {
         let message = "nodes have several labels: no division gives each label its share; leave \
                        --stratified out";
-        return Err(Error::Option(message.to_owned()));
+        return Err(Error::conflict(message.to_owned()));
     }
     input::check_members(embedding, labels)?;
     let parts = (0..repeats as u64)

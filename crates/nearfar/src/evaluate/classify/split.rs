@@ -29,7 +29,7 @@ impl Parts {
         let parts = Self { train: of(Split::Train), val: of(Split::Val), test: of(Split::Test) };
         for (rows, part) in [(&parts.train, Split::Train), (&parts.test, Split::Test)] {
             if rows.is_empty() {
-                return Err(Error::Option(format!(
+                return Err(Error::conflict(format!(
                     "no node is in the {} part of the splits; add lines 'node<TAB>{0}', or leave \
                      --splits out for random parts",
                     part.name()
@@ -40,7 +40,7 @@ impl Parts {
         let without = [&parts.train, &parts.val, &parts.test].into_iter().flatten().find(bare);
         match without.filter(|_| !multi_label) {
             None => Ok(parts),
-            Some(&row) => Err(Error::Option(format!(
+            Some(&row) => Err(Error::conflict(format!(
                 "node '{}' is in the splits and has no label; add its label, or take it out of \
                  the splits",
                 embedding.ids().get(row)
@@ -62,7 +62,7 @@ impl Parts {
         let share = |count: usize| ratio * count as f64 + 1e-9;
         let count = share(rows.len()) as usize;
         if count == 0 || count == rows.len() {
-            return Err(Error::Option(format!(
+            return Err(Error::conflict(format!(
                 "train-ratio is {ratio}, of {} labelled nodes: the {} part is empty; choose \
                  another share",
                 rows.len(),
@@ -71,7 +71,7 @@ impl Parts {
         }
         Rng::new(seed, Purpose::Repeat, repeat, 0).shuffle(&mut rows);
         if stratified {
-            // PeriodicScores class in its own (random) order; its first ones are for training.
+            // Every class in its own (random) order; its first ones are for training.
             let mut classes = vec![Vec::new(); labels.names.len()];
             for row in rows.drain(..) {
                 classes[labels.of[row as usize][0] as usize].push(row);

@@ -56,7 +56,7 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
         }
     }
     if held.is_empty() {
-        return Err(Error::Graph(
+        return Err(Error::graph(
             "the graph has no cycle: without any of its edges it falls apart; hold out edges all \
              the same by --keep-connected false"
                 .to_owned(),
@@ -64,7 +64,7 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
     }
     if kept.is_empty() {
         let message = format!("test-ratio {ratio} leaves no edge to train on; hold out fewer");
-        return Err(Error::Option(message));
+        return Err(Error::conflict(message));
     }
     let train_edges: Vec<(Node, Node)> =
         kept.iter().take(LESSONS).map(|&(a, b, _)| (a, b)).collect();
@@ -84,7 +84,7 @@ fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>
     let n = graph.nodes() as u64;
     let all = n * (n - 1) / 2 - graph.edges() as u64;
     if all < count as u64 {
-        return Err(Error::Graph(format!(
+        return Err(Error::graph(format!(
             "{count} pairs without an edge are needed to compare edges with, and the graph has \
              {all}; there is little to predict where nearly all nodes are linked"
         )));
@@ -131,7 +131,7 @@ impl Forest {
 
     fn root(&mut self, mut node: Node) -> Node {
         while self.0[node as usize] != node {
-            // PeriodicScores node on the way is hung one higher: paths stay short.
+            // Every node on the way is hung one higher: paths stay short.
             let above = self.0[self.0[node as usize] as usize];
             self.0[node as usize] = above;
             node = above;

@@ -1,6 +1,6 @@
 //! How wrong scores are: from scores to residuals and losses, a tile of examples at a time.
 //!
-//! PeriodicScores line is a loop over the lanes of a tile, which compilers turn into vector code; only the
+//! Every line is a loop over the lanes of a tile, which compilers turn into vector code; only the
 //! truth is looked up example by example.
 
 #![allow(clippy::inline_always, reason = "what is not inlined is not compiled for the set")]

@@ -201,7 +201,7 @@ impl Ray {
     fn between(&self, long: (f64, f64)) -> f64 {
         let (start, width) = (self.short.0, long.0 - self.short.0);
         let zero = meets_zero(self.short, long);
-        // PeriodicScores third try halves what is left: slopes that mislead cannot hold up the search.
+        // Every third try halves what is left: slopes that mislead cannot hold up the search.
         if zero.is_nan() || self.tries % 3 == 2 {
             return start + 0.5 * width;
         }

@@ -11,7 +11,7 @@
 //! The first line says what follows: the kind of numbers (`pattern` has none), and whether an
 //! entry also stands for its mirror image (`symmetric`) or not (`general`), which is all the same
 //! for an undirected graph. After the comments come rows, columns and the number of entries, then
-//! the entries: row, column, value, counted from 1. PeriodicScores row is a node, isolated ones too.
+//! the entries: row, column, value, counted from 1. Every row is a node, isolated ones too.
 
 use std::path::Path;
 

@@ -39,8 +39,8 @@ const USUAL: usize = 128;
 
 /// What the first pass finds, and room for it: the same from batch to batch, as new memory costs
 /// as much as filling it.
-pub(super) struct Slopes {
-    kernel: InstructionSet,
+pub(super) struct Gradients {
+    set: InstructionSet,
     dim: usize,
     /// Of every pair, in the order of the batch.
     of_pairs: Vec<f32>,
@@ -50,16 +50,16 @@ pub(super) struct Slopes {
     own: Aligned,
 }
 
-impl Slopes {
+impl Gradients {
     /// For batches of a graph with so many nodes, and rows of `dim` numbers.
-    pub(super) fn new(kernel: InstructionSet, nodes: usize, dim: usize) -> Self {
+    pub(super) fn new(set: InstructionSet, nodes: usize, dim: usize) -> Self {
         let [rows, own] = [0; 2].map(|_| Aligned::zeroed(nodes * dim));
-        Self { kernel, dim, of_pairs: Vec::new(), rows, own }
+        Self { set, dim, of_pairs: Vec::new(), rows, own }
     }
 
     /// Goes over the centres of a batch, and returns the loss of all pairs.
-    pub(super) fn find(&mut self, batch: &Batch, vectors: &[f32]) -> f64 {
-        let (kernel, dim) = (self.kernel, self.dim);
+    pub(super) fn compute(&mut self, batch: &Batch, vectors: &[f32]) -> f64 {
+        let (set, dim) = (self.set, self.dim);
         assert!(vectors.len() >= batch.nodes() * dim, "every node has a row");
         self.of_pairs.resize(batch.len(), 0.0);
         let length = batch.centres.len() * dim;
@@ -76,16 +76,16 @@ impl Slopes {
         }
         // SAFETY: the work asks for nothing more than the instruction set.
         let losses: Vec<f64> =
-            parts.into_par_iter().with_max_len(1).map(|part| unsafe { kernel.run(part) }).collect();
+            parts.into_par_iter().with_max_len(1).map(|part| unsafe { set.run(part) }).collect();
         losses.iter().sum()
     }
 
     /// Writes the gradient of the batch at all rows to `out`.
-    pub(super) fn gradient(&self, batch: &Batch, out: &mut [f32]) {
+    pub(super) fn write(&self, batch: &Batch, out: &mut [f32]) {
         out.par_chunks_mut(NODES * self.dim).enumerate().for_each(|(at, out)| {
-            let work = Gradient { slopes: self, batch, first: at * NODES, out };
+            let work = Gradient { gradients: self, batch, first: at * NODES, out };
             // SAFETY: the work asks for nothing more than the instruction set.
-            unsafe { self.kernel.run(work) }
+            unsafe { self.set.run(work) }
         });
     }
 
@@ -96,9 +96,9 @@ impl Slopes {
         let lists = (vectors.par_chunks_mut(size), means.par_chunks_mut(size));
         let lists = lists.into_par_iter().zip(squares.par_chunks_mut(size)).enumerate();
         lists.with_max_len(1).for_each(|(at, ((x, m), v))| {
-            let work = Steps { slopes: self, batch, first: at * NODES, step, rows: (x, m, v) };
+            let work = Steps { gradients: self, batch, first: at * NODES, step, rows: (x, m, v) };
             // SAFETY: the work asks for nothing more than the instruction set.
-            unsafe { self.kernel.run(work) }
+            unsafe { self.set.run(work) }
         });
     }
 
@@ -203,7 +203,7 @@ impl Centres<'_> {
 
 /// Some nodes, in the second pass, for their gradient.
 struct Gradient<'a> {
-    slopes: &'a Slopes,
+    gradients: &'a Gradients,
     batch: &'a Batch,
     first: usize,
     out: &'a mut [f32],
@@ -214,16 +214,16 @@ impl Work for Gradient<'_> {
 
     #[inline(always)]
     unsafe fn on<V: Vector>(self) {
-        for (node, out) in (self.first..).zip(self.out.chunks_exact_mut(self.slopes.dim)) {
+        for (node, out) in (self.first..).zip(self.out.chunks_exact_mut(self.gradients.dim)) {
             // SAFETY: promised by the caller.
-            unsafe { self.slopes.at::<V>(self.batch, node, self.slopes.dim, out) }
+            unsafe { self.gradients.at::<V>(self.batch, node, self.gradients.dim, out) }
         }
     }
 }
 
 /// Some rows of a table, in the second pass, for their step.
 struct Steps<'a> {
-    slopes: &'a Slopes,
+    gradients: &'a Gradients,
     batch: &'a Batch,
     first: usize,
     step: AdamStep,
@@ -238,7 +238,7 @@ impl Work for Steps<'_> {
     unsafe fn on<V: Vector>(self) {
         // SAFETY: promised by the caller.
         unsafe {
-            match self.slopes.dim {
+            match self.gradients.dim {
                 USUAL => self.with::<V>(USUAL),
                 dim => self.with::<V>(dim),
             }
@@ -258,7 +258,7 @@ impl Steps<'_> {
             x.chunks_exact_mut(dim).zip(m.chunks_exact_mut(dim).zip(v.chunks_exact_mut(dim)));
         for (node, (x, (m, v))) in (self.first..).zip(rows) {
             // SAFETY: promised by the caller.
-            unsafe { self.slopes.at::<V>(self.batch, node, dim, &mut gradient) }
+            unsafe { self.gradients.at::<V>(self.batch, node, dim, &mut gradient) }
             self.step.take(x, &gradient, m, v);
         }
     }

@@ -1,18 +1,19 @@
-//! Training in batches: a step of Adam for the windows of some nodes, over any encoder.
+//! The batch trainer: Adam on minibatches, over any encoder.
 //!
 //! # Derivation
 //!
-//! A batch takes the walks of some start nodes. Its loss is the mean over its near pairs plus w
-//! times the mean over its far ones,
+//! A batch holds the windows of walks from some start nodes. Its loss is the mean over its positive
+//! pairs plus w times the mean over its negative ones,
 //!
 //! ```text
 //! −(1/N) Σ log σ(z_i·z_j) − (w/F) Σ log σ(−z_i·z_k)
 //! ```
 //!
-//! A pair that comes c times weighs c/N, or w c/F: walks from few nodes repeat themselves, and
-//! equal terms have equal gradients, so each is computed once, by [`gradient`].
+//! A pair that occurs c times weighs c/N, or w c/F: walks from few nodes repeat their pairs, and equal
+//! terms have equal gradients, so each is computed once, by [`gradient`].
 
 mod gradient;
+mod memory;
 mod pairs;
 mod radix;
 mod sampling;
@@ -22,39 +23,38 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::config::{Model, TrainConfig};
-use super::{Done, Run, State, small_vectors};
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, small_vectors};
+use super::config::Model;
+use super::plan::TrainPlan;
 use crate::encode::{Adam, Encoder, Kind, Network};
 use crate::error::Result;
-use crate::graph::{Graph, Node};
+use crate::graph::Node;
 use crate::memory::Aligned;
 use crate::rng::{Purpose, Rng};
-use crate::simd::InstructionSet;
-use gradient::Slopes;
+use gradient::Gradients;
+pub(super) use memory::{bytes, check};
+use memory::group_size;
 use pairs::Batch;
-pub(super) use sampling::Draws;
-use sampling::{Group, Near, STREAM, STREAMS};
+use sampling::{BatchSampler, Group};
 
-/// Of the batches that are drawn together, those that are put together side by side. How many makes
-/// no difference.
+/// Of the batches that are sampled together, so many are assembled in parallel. The number does not
+/// change the result.
 const READY: usize = 16;
-/// What may be drawn together, in bytes, if that is more than one stream.
-const ROOM: u64 = 256_000_000;
 
 /// The trainer.
 pub(super) struct Batches<'a> {
-    config: &'a TrainConfig,
-    draws: Draws<'a>,
+    plan: &'a TrainPlan,
+    sampler: BatchSampler<'a>,
     learner: Learner,
-    slopes: Slopes,
+    gradients: Gradients,
     nodes: usize,
 }
 
-/// What learns, and what it needs to.
+/// What is trained, and what that needs.
 enum Learner {
     /// A vector for each node: the parameters are the vectors.
     Table { vectors: Aligned, adam: Adam },
-    /// A network, and room for the gradient at its vectors.
+    /// A network, and a buffer for the gradient at its vectors.
     Network { encoder: Box<dyn Encoder>, gradient: Vec<f32> },
 }
 
@@ -68,76 +68,76 @@ impl Learner {
 }
 
 impl<'a> Batches<'a> {
-    pub(super) fn new(
-        kernel: InstructionSet,
-        graph: &Arc<Graph>,
-        draws: Draws<'a>,
-        config: &'a TrainConfig,
-    ) -> Self {
-        let (nodes, dim) = (graph.nodes(), config.dim);
-        let network = |kind| Learner::Network {
-            encoder: Box::new(Network::new(kind, graph, dim, config.seed)),
-            gradient: vec![0.0; nodes * dim],
-        };
-        let learner = match config.model {
-            Model::Deepwalk | Model::Node2vec | Model::Line => {
-                Learner::Table { vectors: start(nodes, config), adam: Adam::new(nodes * dim) }
+    pub(super) fn new(task: Task<'a>) -> Self {
+        let Task { plan, graph, positives, negatives, encoder, instruction_set } = task;
+        let (nodes, dim) = (graph.nodes(), plan.dim);
+        let network = |encoder| Learner::Network { encoder, gradient: vec![0.0; nodes * dim] };
+        let learner = match (encoder, network_kind(plan.model)) {
+            (Some(encoder), _) => network(encoder),
+            (None, Some(kind)) => network(Box::new(Network::new(kind, graph, dim, plan.seed))),
+            (None, None) => {
+                Learner::Table { vectors: start(nodes, plan), adam: Adam::new(nodes * dim) }
             }
-            Model::Gae | Model::Gcn => network(Kind::Gcn),
-            Model::Vgae => network(Kind::Variational),
-            Model::Sage => network(Kind::Sage),
         };
-        Self { config, draws, learner, slopes: Slopes::new(kernel, nodes, dim), nodes }
+        let sampler = BatchSampler {
+            plan,
+            graph: Arc::clone(graph),
+            positives: (!plan.model.by_edges()).then_some(positives),
+            negatives,
+            shared_negatives: plan.shared_negatives,
+        };
+        Self { plan, sampler, learner, gradients: Gradients::new(instruction_set, nodes, dim), nodes }
     }
 
-    /// Takes a step for a batch, whose number is `name`, and returns its loss.
-    fn step(&mut self, batch: &Batch, name: u64) -> f64 {
-        let (config, slopes) = (self.config, &mut self.slopes);
+    /// Takes a step for the batch with this number, and returns its loss.
+    fn step(&mut self, batch: &Batch, number: u64) -> f64 {
+        let (plan, gradients) = (self.plan, &mut self.gradients);
         match &mut self.learner {
             Learner::Table { vectors, adam } => {
-                let loss = slopes.find(batch, vectors);
-                slopes.step(batch, adam, config.lr(), vectors);
+                let loss = gradients.compute(batch, vectors);
+                gradients.step(batch, adam, plan.lr, vectors);
                 loss
             }
             Learner::Network { encoder, gradient } => {
-                encoder.forward(Some(&mut Rng::new(config.seed, Purpose::Noise, name, 0)));
-                let loss = slopes.find(batch, encoder.vectors());
-                slopes.gradient(batch, gradient);
+                encoder.forward(Some(&mut Rng::new(plan.seed, Purpose::Noise, number, 0)));
+                let loss = gradients.compute(batch, encoder.vectors());
+                gradients.write(batch, gradient);
                 encoder.backward(gradient);
-                encoder.step(config.lr());
+                encoder.step(plan.lr);
                 loss
             }
         }
     }
 }
 
-impl Run for Batches<'_> {
+impl Backend for Batches<'_> {
     fn epoch(
         &mut self,
         epoch: usize,
-        keep_going: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<(), Done>> {
-        let (config, n) = (self.config, self.nodes);
-        let size = config.batch(n);
+        keep_going: &mut KeepGoing<'_>,
+    ) -> Result<ControlFlow<(), EpochStats>> {
+        let (plan, n) = (self.plan, self.nodes);
         let mut order: Vec<Node> = (0..n as Node).collect();
-        Rng::new(config.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
-        let batches: Vec<&[Node]> = order.chunks(size).collect();
+        Rng::new(plan.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
+        let batches: Vec<&[Node]> = order.chunks(plan.batch).collect();
         let (mut loss, mut pairs) = (0.0, 0);
         let mut group = Group::default();
-        let mut room: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
-        let together = together(&self.draws.graph, config);
-        for (at, some) in batches.chunks(together).enumerate() {
-            let first = at * together;
-            self.draws.group(epoch, first, some, &mut group);
+        let mut buffers: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
+        let group_size = group_size(&self.sampler.graph, plan);
+        for (at, some) in batches.chunks(group_size).enumerate() {
+            let first = at * group_size;
+            self.sampler.group(epoch, first, some, &mut group);
             for ready in (0..group.len()).step_by(READY) {
                 if keep_going((first + ready) as f64 / batches.len() as f64)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 let range = ready..(ready + READY).min(group.len());
-                room.par_iter_mut().zip(range.clone()).with_max_len(1).for_each(|(batch, at)| {
-                    self.draws.batch(&group, at, batch);
-                });
-                for (at, batch) in range.zip(&room) {
+                buffers.par_iter_mut().zip(range.clone()).with_max_len(1).for_each(
+                    |(batch, at)| {
+                        self.sampler.batch(&group, at, batch);
+                    },
+                );
+                for (at, batch) in range.zip(&buffers) {
                     loss += self.step(batch, (epoch * batches.len() + first + at) as u64);
                     pairs += batch.pairs;
                 }
@@ -146,74 +146,44 @@ impl Run for Batches<'_> {
         if let Learner::Network { encoder, .. } = &mut self.learner {
             encoder.forward(None);
         }
-        let loss = loss / batches.len().max(1) as f64 / (1.0 + config.negative_weight);
-        Ok(ControlFlow::Continue(Done { pairs, loss, l2: 0.0, effective_rank: None }))
+        let loss = loss / batches.len().max(1) as f64 / (1.0 + plan.negative_weight);
+        Ok(ControlFlow::Continue(EpochStats { pairs, loss, l2: 0.0, effective_rank: None }))
     }
 
-    fn state(&self, epoch: usize) -> State<'_> {
-        State::of_vectors(epoch, self.learner.vectors())
+    fn vectors(&self) -> VectorView<'_> {
+        VectorView { values: self.learner.vectors(), dim: self.plan.dim, stride: self.plan.dim }
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
-        self.learner.vectors().to_vec()
+        match self.learner {
+            Learner::Table { vectors, .. } => {
+                let len = vectors.len();
+                vectors.into_vec(len)
+            }
+            Learner::Network { encoder, .. } => encoder.vectors().to_vec(),
+        }
     }
 }
 
-/// The memory of the encoder, and of the batches that are drawn together.
-pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
-    let (n, dim) = (graph.nodes(), config.dim);
-    let encoder = match config.model {
-        Model::Deepwalk | Model::Node2vec | Model::Line => {
-            ((2 + Adam::NUMBERS) * n * dim * size_of::<f32>()) as u64
-        }
-        Model::Gae | Model::Gcn => Network::bytes(Kind::Gcn, n, dim),
-        Model::Vgae => Network::bytes(Kind::Variational, n, dim),
-        Model::Sage => Network::bytes(Kind::Sage, n, dim),
-    };
-    let all = n.div_ceil(config.batch(n));
-    let batches = |most: usize| all.min(most) as u64;
-    let drawn = batches(together(graph, config)) * drawn_bytes(graph, config)
-        + (n * (STREAMS * size_of::<u32>() + size_of::<usize>())) as u64;
-    let (near, far) = most_pairs(graph, config);
-    let ready = batches(READY) * ((near + far) * 4 * NODE + n as u64 * 2 * NODE);
-    encoder + 2 * (n * dim * size_of::<f32>()) as u64 + drawn + ready
+/// The network of a model; `None` if its vectors are a table.
+fn network_kind(model: Model) -> Option<Kind> {
+    match model {
+        Model::Deepwalk | Model::Node2vec | Model::Line => None,
+        Model::Gae | Model::Gcn => Some(Kind::Gcn),
+        Model::Vgae => Some(Kind::Variational),
+        Model::Sage => Some(Kind::Sage),
+    }
 }
 
-const NODE: u64 = size_of::<Node>() as u64;
-
-/// How many batches are drawn together.
-fn together(graph: &Graph, config: &TrainConfig) -> usize {
-    let streams = ROOM / (STREAM as u64 * drawn_bytes(graph, config)).max(1);
-    STREAM * (streams as usize).clamp(1, STREAMS)
-}
-
-/// What is drawn for a batch takes so many bytes at most.
-fn drawn_bytes(graph: &Graph, config: &TrainConfig) -> u64 {
-    let (near, far) = most_pairs(graph, config);
-    near * size_of::<Near>() as u64 + far * NODE
-}
-
-/// The near and the far pairs of a batch at most.
-fn most_pairs(graph: &Graph, config: &TrainConfig) -> (u64, u64) {
-    let n = graph.nodes();
-    let size = config.batch(n) as u64;
-    let near = if config.model.by_edges() {
-        graph.arcs() as u64 * size / n.max(1) as u64
-    } else {
-        size * (config.walks(graph) * config.windows() * (config.window() - 1)) as u64
-    };
-    (near, near / (config.window() - 1) as u64 * config.k() as u64)
-}
-
-/// The vectors that a table starts with: normal ones in the paper's protocol, small ones else.
-fn start(nodes: usize, config: &TrainConfig) -> Aligned {
-    let mut vectors = Aligned::zeroed(nodes * config.dim);
-    if config.protocol.is_none() {
-        small_vectors(config, config.dim, &mut vectors);
+/// The vectors that a table starts with: N(0, 1) in the paper's protocol, small ones else.
+fn start(nodes: usize, plan: &TrainPlan) -> Aligned {
+    let mut vectors = Aligned::zeroed(nodes * plan.dim);
+    if plan.protocol.is_none() {
+        small_vectors(plan, plan.dim, &mut vectors);
         return vectors;
     }
-    vectors.par_chunks_exact_mut(config.dim).enumerate().for_each(|(node, row)| {
-        let mut rng = Rng::new(config.seed, Purpose::Start, 0, node as u64);
+    vectors.par_chunks_exact_mut(plan.dim).enumerate().for_each(|(node, row)| {
+        let mut rng = Rng::new(plan.seed, Purpose::Start, 0, node as u64);
         for value in row {
             *value = rng.normal() as f32;
         }
@@ -224,6 +194,7 @@ fn start(nodes: usize, config: &TrainConfig) -> Aligned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::InstructionSet;
 
     fn some_batch(n: usize, dim: usize) -> (Batch, Vec<f32>, [(Node, Node, f32); 6]) {
         let pairs =
@@ -249,14 +220,14 @@ mod tests {
             let (batch, z, _) = some_batch(5, dim);
             let (mut table, mut dense) = (z.clone(), z);
             let (mut adam, mut oracle) = (Adam::new(5 * dim), Adam::new(5 * dim));
-            let mut slopes = Slopes::new(InstructionSet::detect(), 5, dim);
+            let mut gradients = Gradients::new(InstructionSet::detect(), 5, dim);
             for _ in 0..3 {
                 let mut gradient = vec![0.0; 5 * dim];
-                slopes.find(&batch, &dense);
-                slopes.gradient(&batch, &mut gradient);
+                gradients.compute(&batch, &dense);
+                gradients.write(&batch, &mut gradient);
                 oracle.step(0.01, &mut dense, &gradient);
-                slopes.find(&batch, &table);
-                slopes.step(&batch, &mut adam, 0.01, &mut table);
+                gradients.compute(&batch, &table);
+                gradients.step(&batch, &mut adam, 0.01, &mut table);
             }
             assert!(table == dense && adam == oracle, "{dim}");
         }
@@ -275,9 +246,9 @@ mod tests {
             pairs.iter().map(cost).sum()
         };
         let mut found = vec![f32::NAN; n * dim];
-        let mut slopes = Slopes::new(InstructionSet::detect(), n, dim);
-        let sum = slopes.find(&batch, &z);
-        slopes.gradient(&batch, &mut found);
+        let mut gradients = Gradients::new(InstructionSet::detect(), n, dim);
+        let sum = gradients.compute(&batch, &z);
+        gradients.write(&batch, &mut found);
         assert!((sum - loss(&z)).abs() < 1e-5);
         for at in 0..n * dim {
             let shifted = |by: f32| {

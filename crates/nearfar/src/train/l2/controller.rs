@@ -1,82 +1,77 @@
-//! How strong the pull to the origin should be, found while training and without labels.
+//! The strength λ of L2 regularisation, found while training and without labels.
 //!
 //! # Derivation
 //!
-//! Too little pull, and vectors fit the noise of the walks in all their dimensions; too much, and
-//! they collapse to a few. Both show in the effective rank ([`effective_rank`]), which falls when
-//! the pull grows. On the graphs we know, the ranks that classify best lie between 20 and 70 of
-//! 128, lower for sparse graphs and higher for dense ones; they follow
+//! With too small a λ, vectors fit the noise of the walks in all their dimensions; with too large a
+//! one they collapse to a few. Both show in the effective rank ([`effective_rank`]), which falls as
+//! λ grows. On the graphs we know, the ranks that classify best lie between 20 and 70 of 128, lower
+//! for sparse graphs and higher for dense ones; they follow
 //!
 //! ```text
 //! target(128) = 16 + 7 log₂(mean degree)
 //! ```
 //!
-//! With fewer dimensions there is less room, but the pull that is best hardly changes, and the rank
-//! it leads to is the harmonic mean, as it were, of the room and of what the graph would fill:
+//! With fewer dimensions the best λ hardly changes, and the rank that it leads to is half the
+//! harmonic mean of the number of dimensions and the rank that the graph would fill:
 //!
 //! ```text
 //! 1 / target(dim) = 1 / target(∞) + 1 / min(dim, n)
 //! ```
 //!
-//! and scores change slowly around it. So after every epoch the pull is multiplied with
-//! (rank / target)^0.8. The rank answers with a delay of some epochs; what counts is therefore not
-//! the rank of now but the one that its last change leads to, two epochs ahead (fewer towards the
-//! end, when the falling learning rate lets nothing change any more).
+//! Scores change slowly around the target. So after every epoch λ is multiplied with
+//! (rank / target)^0.8. The rank responds with a delay of some epochs; what counts is therefore not
+//! the present rank but its extrapolation, two epochs ahead (fewer towards the end, when the falling
+//! learning rate lets nothing change any more).
 //!
 //! There is a limit. Near zero the loss is −¼ Σ z_i·z_j (π_ij + π_ji − …) + (λ/2) Σ ‖z_i‖², and with
-//! a λ above all eigenvalues of π nothing but zero is left. None is above 1, and some graphs, such as
-//! a long path, have so many close to it that the target is never reached before; the pull stops
-//! short of it, at 0.75. Others, such as random graphs (from 0.3 on, at mean degree 10), fall to
-//! zero in all dimensions alike, whatever the target. That shows in their size, the mean of ‖z‖²:
-//! if it is below 0.1 and still falls, the pull was too strong, and never again is more than a
-//! fifth of that.
+//! a λ above all eigenvalues of π its only minimum is zero. No eigenvalue is above 1, and some
+//! graphs, such as a long path, have so many close to 1 that the target is never reached; λ stays
+//! below 0.75. The vectors of others, such as random graphs (from λ = 0.3 on, at mean degree 10),
+//! fall to zero in all dimensions alike, whatever the target. That shows in the mean of ‖z‖²: if it
+//! is below 0.1 and still falls, λ was too large, and is never again more than a fifth of that.
 
 use super::super::config::L2;
 use super::effective_rank::effective_rank;
 use crate::graph::Graph;
 
-/// The pull and what it is steered by.
+/// λ and what controls it.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::train) struct Pull {
+pub(in crate::train) struct L2Controller {
     /// λ.
-    pub(in crate::train) strength: f64,
-    /// The rank to come to; `None` if λ was given.
+    pub(in crate::train) lambda: f64,
+    /// The effective rank to reach; `None` if λ is constant.
     target: Option<f64>,
-    /// The share of nodes with edges: the others have nothing to learn.
-    linked: f64,
+    /// The fraction of nodes with edges: the vectors of others learn nothing.
+    connected: f64,
     /// λ is never above this.
-    pub(in crate::train) most: f64,
-    /// What was seen after the last epoch.
-    pub(in crate::train) last: Option<Look>,
+    most: f64,
+    /// What was observed after the last epoch.
+    last: Option<Observation>,
 }
 
-/// What steers the pull.
+/// What λ is controlled by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::train) struct Look {
+struct Observation {
     /// The effective rank.
-    pub(in crate::train) rank: f64,
+    rank: f64,
     /// The mean of ‖z‖².
-    pub(in crate::train) size: f64,
+    size: f64,
 }
 
-impl Pull {
-    /// The pull at the start.
+impl L2Controller {
+    /// The controller at the start of a run.
     pub(in crate::train) fn new(l2: L2, graph: &Graph, dim: usize) -> Self {
-        let linked = (0..graph.nodes() as u32).filter(|&node| graph.degree(node) > 0).count();
-        let degree = graph.arcs() as f64 / linked.max(1) as f64;
-        let at_128 = (16.0 + 7.0 * degree.max(1.0).log2()).min(100.0);
-        let room = dim.min(graph.nodes()).max(1) as f64;
-        let target = 1.0 / (1.0 / at_128 - 1.0 / 128.0 + 1.0 / room);
-        let (strength, target) = match l2 {
-            L2::Auto => (0.1, Some(target)),
-            L2::Value(strength) => (strength, None),
+        let connected = (0..graph.nodes() as u32).filter(|&node| graph.degree(node) > 0).count();
+        let (lambda, target) = match l2 {
+            L2::Auto => (0.1, Some(target(graph, connected, dim))),
+            L2::Value(lambda) => (lambda, None),
         };
-        let linked = linked.max(1) as f64 / graph.nodes().max(1) as f64;
-        Self { strength, target, linked, most: 0.75, last: None }
+        let connected = connected.max(1) as f64 / graph.nodes().max(1) as f64;
+        Self { lambda, target, connected, most: 0.75, last: None }
     }
 
-    /// Looks at the vectors after an epoch, of which `left` are to come. Returns their rank, if
-    /// it was looked at.
+    /// Adjusts λ after an epoch, of which `left` remain. Returns the effective rank of the rows, if
+    /// it was measured.
     pub(in crate::train) fn adjust<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a [f32]> + Clone,
@@ -86,24 +81,140 @@ impl Pull {
         const LEAST: f64 = 1e-4;
         const SMALL: f64 = 0.1;
         let target = self.target?;
-        let Look { rank, size } = self.look(rows, dim);
+        let Observation { rank, size } = self.observe(rows, dim);
         if let Some(last) = self.last.filter(|last| last.rank > 0.0 && rank > 0.0) {
             let ahead = (left as f64 / 2.0).min(2.0);
             let expected = rank * (rank / last.rank).powf(ahead);
             let factor = (expected / target).powf(0.8).clamp(0.4, 2.5);
             if size < SMALL && size < last.size {
-                self.most = (0.2 * self.strength).max(LEAST);
+                self.most = (0.2 * self.lambda).max(LEAST);
             }
-            self.strength = (self.strength * factor).clamp(LEAST, self.most);
+            self.lambda = (self.lambda * factor).clamp(LEAST, self.most);
         }
-        self.last = Some(Look { rank, size });
+        self.last = Some(Observation { rank, size });
         Some(rank)
     }
 
-    fn look<'a>(&self, rows: impl Iterator<Item = &'a [f32]> + Clone, dim: usize) -> Look {
+    /// What changes while training, as numbers for a checkpoint.
+    pub(in crate::train) fn state(&self) -> [f64; 4] {
+        let last = self.last.unwrap_or(Observation { rank: f64::NAN, size: f64::NAN });
+        [self.lambda, self.most, last.rank, last.size]
+    }
+
+    /// Continues from what [`state`](Self::state) returned.
+    pub(in crate::train) fn restore(&mut self, [lambda, most, rank, size]: [f64; 4]) {
+        (self.lambda, self.most) = (lambda, most);
+        self.last = (!rank.is_nan()).then_some(Observation { rank, size });
+    }
+
+    fn observe<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a [f32]> + Clone,
+        dim: usize,
+    ) -> Observation {
         let square = |row: &[f32]| row[..dim].iter().map(|x| f64::from(x * x)).sum::<f64>();
         let (sum, count) =
             rows.clone().fold((0.0, 0.0), |(sum, count), row| (sum + square(row), count + 1.0));
-        Look { rank: effective_rank(rows, dim), size: sum / f64::max(count * self.linked, 1.0) }
+        let size = sum / f64::max(count * self.connected, 1.0);
+        Observation { rank: effective_rank(rows, dim), size }
+    }
+}
+
+/// The effective rank to reach, for a graph with so many nodes that have edges.
+fn target(graph: &Graph, connected: usize, dim: usize) -> f64 {
+    let degree = graph.arcs() as f64 / connected.max(1) as f64;
+    let at_128 = (16.0 + 7.0 * degree.max(1.0).log2()).min(100.0);
+    let available = dim.min(graph.nodes()).max(1) as f64;
+    1.0 / (1.0 / at_128 - 1.0 / 128.0 + 1.0 / available)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, NodeIds};
+
+    /// A ring in which every node is adjacent to the next `reach` ones.
+    fn ring(nodes: u32, reach: u32) -> Graph {
+        let pairs = (0..nodes).flat_map(|a| (1..=reach).map(move |by| (a, (a + by) % nodes)));
+        let ids = NodeIds::Range { start: 0, len: nodes as usize };
+        EdgeList { pairs: pairs.collect(), weights: None, ids }.build().unwrap().0
+    }
+
+    /// `rank` orthogonal vectors of square length `size` each.
+    fn rows(rank: usize, size: f32) -> Vec<Vec<f32>> {
+        (0..rank)
+            .map(|at| (0..128).map(|k| if k == at { size.sqrt() } else { 0.0 }).collect())
+            .collect()
+    }
+
+    fn adjust(controller: &mut L2Controller, rank: usize, size: f32, left: usize) -> f64 {
+        let rows = rows(rank, size);
+        controller.adjust(rows.iter().map(Vec::as_slice), 128, left).unwrap();
+        controller.lambda
+    }
+
+    #[test]
+    fn the_target_grows_with_the_logarithm_of_the_degree() {
+        let close = |found: f64, exact: f64| assert!((found - exact).abs() < 1e-9, "{found}");
+        // Mean degrees 2, 8 and 64: 16 + 7 · 1, 3 and 6 of 128 dimensions.
+        for (reach, exact) in [(1, 23.0), (4, 37.0), (32, 58.0)] {
+            close(target(&ring(1000, reach), 1000, 128), exact);
+        }
+        // 1/37 − 1/128 + 1/32.
+        close(target(&ring(1000, 4), 1000, 32), 1.0 / (1.0 / 37.0 - 1.0 / 128.0 + 1.0 / 32.0));
+        // Fewer nodes than dimensions.
+        close(target(&ring(50, 4), 50, 128), 1.0 / (1.0 / 37.0 - 1.0 / 128.0 + 1.0 / 50.0));
+        // Isolated nodes do not lower the degree.
+        close(target(&ring(1000, 4), 500, 128), 44.0);
+    }
+
+    #[test]
+    fn lambda_follows_the_rank_to_the_power_of_eight_tenths() {
+        let graph = ring(1000, 4);
+        let start = || L2Controller::new(L2::Auto, &graph, 128);
+        let mut controller = start();
+        assert_eq!(adjust(&mut controller, 40, 1.0, 9), 0.1, "one observation shows no trend");
+        // The rank stays at 40, the target is 37.
+        let expected = 0.1 * (40.0_f64 / 37.0).powf(0.8);
+        assert!((adjust(&mut controller, 40, 1.0, 8) - expected).abs() < 1e-9);
+        // It fell from 40 to 30 in an epoch: two epochs ahead it would be 30 · (30/40)².
+        let factor = (30.0 * (30.0_f64 / 40.0).powi(2) / 37.0).powf(0.8);
+        let expected = expected * factor;
+        assert!((adjust(&mut controller, 30, 1.0, 7) - expected).abs() < 1e-9);
+        // With one epoch left, half an epoch ahead.
+        let mut controller = start();
+        adjust(&mut controller, 40, 1.0, 2);
+        let expected = 0.1 * (30.0 * (30.0_f64 / 40.0).sqrt() / 37.0).powf(0.8);
+        assert!((adjust(&mut controller, 30, 1.0, 1) - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn lambda_stays_within_its_limits_and_backs_off_from_vanishing_vectors() {
+        let graph = ring(1000, 4);
+        let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+        (0..20).for_each(|_| drop(adjust(&mut controller, 128, 1.0, 9)));
+        assert_eq!(controller.lambda, 0.75);
+        (0..40).for_each(|_| drop(adjust(&mut controller, 1, 1.0, 9)));
+        assert_eq!(controller.lambda, 1e-4);
+        let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+        adjust(&mut controller, 100, 0.09, 9);
+        assert!((adjust(&mut controller, 100, 0.08, 8) - 0.02).abs() < 1e-9);
+        adjust(&mut controller, 128, 5.0, 7);
+        assert!(controller.lambda <= 0.02, "never again more than a fifth of 0.1");
+    }
+
+    #[test]
+    fn a_restored_controller_continues_alike() {
+        let graph = ring(1000, 4);
+        for epochs in 0..3 {
+            let mut whole = L2Controller::new(L2::Auto, &graph, 128);
+            (0..epochs).for_each(|epoch| drop(adjust(&mut whole, 50 - epoch, 1.0, 9)));
+            let mut resumed = L2Controller::new(L2::Auto, &graph, 128);
+            resumed.restore(whole.state());
+            assert_eq!(resumed, whole);
+        }
+        let mut constant = L2Controller::new(L2::Value(0.3), &graph, 128);
+        assert_eq!(constant.adjust([0.5_f32; 128].chunks(128), 128, 3), None);
+        assert_eq!(constant.lambda, 0.3);
     }
 }

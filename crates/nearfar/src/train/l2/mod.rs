@@ -1,6 +1,6 @@
-//! L2 regularisation: how strong it is, and the effective rank that it is controlled by.
+//! L2 regularisation: how strong it is, and the effective rank that controls it.
 
 mod controller;
 pub mod effective_rank;
 
-pub(super) use controller::{Look, Pull};
+pub(super) use controller::L2Controller;

@@ -1,173 +1,163 @@
-//! A run that can be broken off and taken up again, to the same bytes as an unbroken one.
+//! Checkpoints: an interrupted run continues to the same bytes as an uninterrupted one.
 //!
-//! All randomness is named by epoch and node, so what goes on from the end of an epoch depends on
-//! nothing but the tables, the pull and the number of the epoch. They are kept in a safetensors
-//! file: `centres` and, in models of second order, `others`, both F32 [nodes, padded dimensions];
-//! the rest is text in its header.
+//! Random streams are named by epoch and node, so what follows the end of an epoch depends on the
+//! vectors, the state of the backend and the number of the epoch alone. They are kept in a
+//! safetensors file: `vectors`, F32 [nodes, dimensions], `state`, bytes that only the backend reads,
+//! and as metadata the epoch and the resolved settings.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use safetensors::{Dtype, SafeTensors};
+use serde_json::{Map, Value};
 
-use super::super::l2::{Look, Pull};
-use super::super::stream::Tables;
+use super::super::backend::cannot_resume;
+use super::super::config::Trainer;
+use super::super::plan::TrainPlan;
+use super::event::State;
+use crate::error::{Error, Problem, Result};
 use crate::embedding::write_floats;
-use crate::error::{Error, Result};
-use crate::file::{read_all, write_whole};
-
-/// The state of a run at the end of an epoch.
-#[derive(Clone, Copy, Debug)]
-pub struct State<'a> {
-    /// Epochs that are done.
-    pub epoch: usize,
-    held: Held<'a>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Held<'a> {
-    Tables { dim: usize, tables: &'a Tables, pull: &'a Pull },
-    Vectors(&'a [f32]),
-}
+use crate::file::read_all;
+use crate::file::safetensors::{Tensor, write};
+use crate::simd::InstructionSet;
 
 /// A state that was saved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// Epochs that are done.
+    /// Completed epochs.
     pub epoch: usize,
-    /// What the run was made with, in the words of whoever saved it.
+    /// The resolved settings of the run, as a JSON object.
     pub settings: String,
-    pub(in crate::train) strength: f64,
-    pub(in crate::train) most: f64,
-    pub(in crate::train) last: Option<Look>,
-    centres: Vec<f32>,
-    others: Option<Vec<f32>>,
-}
-
-impl<'a> State<'a> {
-    /// The state of a run that can be resumed.
-    pub(in crate::train) fn of_tables(
-        epoch: usize,
-        dim: usize,
-        tables: &'a Tables,
-        pull: &'a Pull,
-    ) -> Self {
-        Self { epoch, held: Held::Tables { dim, tables, pull } }
-    }
-
-    /// The vectors of a run that cannot.
-    pub(in crate::train) fn of_vectors(epoch: usize, vectors: &'a [f32]) -> Self {
-        Self { epoch, held: Held::Vectors(vectors) }
-    }
-
     /// The vectors, row by row.
-    pub fn vectors(&self) -> Vec<f32> {
-        match self.held {
-            Held::Tables { dim, tables, .. } => {
-                tables.centres.iter().flat_map(|row| &row[..dim]).copied().collect()
-            }
-            Held::Vectors(vectors) => vectors.to_vec(),
-        }
-    }
-
-    /// Saves the state, whole or not at all. `settings` comes back from [`Checkpoint::load`].
-    /// Only the stream trainer has a state that can be saved.
-    pub fn save(&self, path: &Path, settings: &str) -> Result<()> {
-        let Held::Tables { tables, pull, .. } = self.held else { return Err(no_checkpoints()) };
-        let tables = [("centres", Some(&tables.centres)), ("others", tables.others.as_ref())];
-        let tables = tables.into_iter().filter_map(|(name, table)| Some((name, table?)));
-        let mut header = serde_json::json!({"__metadata__": {
-            "settings": settings,
-            "epoch": self.epoch.to_string(),
-            "l2": pull.strength.to_string(),
-            "most": pull.most.to_string(),
-            "rank": pull.last.map_or(String::new(), |look| look.rank.to_string()),
-            "size": pull.last.map_or(String::new(), |look| look.size.to_string()),
-        }});
-        let mut end = 0;
-        for (name, table) in tables.clone() {
-            let (start, size) = (end, size_of_val(table.values()));
-            end += size;
-            header[name] = serde_json::json!({
-                "dtype": "F32",
-                "shape": [table.values().len() / table.dim, table.dim],
-                "data_offsets": [start, end],
-            });
-        }
-        let mut header = header.to_string();
-        while !header.len().is_multiple_of(8) {
-            header.push(' ');
-        }
-        write_whole(path, |out| {
-            out.write_all(&(header.len() as u64).to_le_bytes())?;
-            out.write_all(header.as_bytes())?;
-            tables.clone().try_for_each(|(_, table)| write_floats(out, table.values()))
-        })
-    }
+    pub vectors: Vec<f32>,
+    /// What only the backend reads.
+    pub state: Vec<u8>,
 }
 
-/// Why a run of another trainer than the stream one is neither saved nor resumed.
-pub(in crate::train) fn no_checkpoints() -> Error {
-    let message = "only runs of the stream trainer can be saved and resumed";
-    Error::Option(format!("{message}; leave --checkpoint out, or use --trainer stream"))
+/// The folder that holds the checkpoint of a run.
+#[derive(Debug)]
+pub struct Checkpoints {
+    file: PathBuf,
+    resume: bool,
+    settings: String,
+    saved: Instant,
+    took: Duration,
+}
+
+impl Checkpoints {
+    /// Keeps the checkpoint in a folder, which is created if it does not exist. `resume` continues
+    /// the run whose checkpoint is there.
+    pub fn new(folder: &Path, resume: bool) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
+        let file = folder.join("checkpoint.safetensors");
+        let (saved, took) = (Instant::now(), Duration::ZERO);
+        Ok(Self { file, resume, settings: String::new(), saved, took })
+    }
+
+    /// Finds the checkpoint of a run with this plan; none if the folder is empty. Fails if there is
+    /// one and it was not asked for, or was made with other settings.
+    pub fn open(&mut self, plan: &TrainPlan) -> Result<Option<Checkpoint>> {
+        if plan.trainer != Trainer::Stream {
+            return Err(cannot_resume());
+        }
+        self.settings = describe(plan);
+        if !self.file.exists() {
+            return Ok(None);
+        }
+        if !self.resume {
+            let problem = Problem::from("a run was saved here already; remove it");
+            return Err(Error::file(&self.file, problem.give("resume")));
+        }
+        let checkpoint = Checkpoint::load(&self.file)?;
+        check_same(&self.file, &checkpoint.settings, &self.settings)?;
+        Ok(Some(checkpoint))
+    }
+
+    /// Saves the state `now`, or if the last save is long enough ago that saving takes at most a
+    /// tenth of the time.
+    pub fn state(&mut self, state: &State<'_>, now: bool) -> Result<()> {
+        if now || self.saved.elapsed() >= 10 * self.took {
+            let start = Instant::now();
+            self.save(state)?;
+            (self.saved, self.took) = (Instant::now(), start.elapsed());
+        }
+        Ok(())
+    }
+
+    fn save(&self, state: &State<'_>) -> Result<()> {
+        let bytes = state.backend.state().ok_or_else(cannot_resume)?;
+        let vectors = state.vectors();
+        let rows = vectors.values.len() / vectors.stride.max(1);
+        let metadata = BTreeMap::from([
+            ("epoch".to_owned(), state.epoch.to_string()),
+            ("settings".to_owned(), self.settings.clone()),
+        ]);
+        let write_vectors =
+            |mut out: &mut dyn Write| vectors.rows().try_for_each(|row| write_floats(&mut out, row));
+        let write_state = |out: &mut dyn Write| out.write_all(&bytes);
+        let (dtype, shape) = (Dtype::F32, vec![rows, vectors.dim]);
+        let vectors = Tensor { name: "vectors", dtype, shape, write: &write_vectors };
+        let (dtype, shape) = (Dtype::U8, vec![bytes.len()]);
+        let state = Tensor { name: "state", dtype, shape, write: &write_state };
+        write(&self.file, &metadata, &[vectors, state])
+    }
 }
 
 impl Checkpoint {
-    /// Reads what [`State::save`] wrote.
+    /// Reads a checkpoint.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = read_all(path)?;
         Self::parse(&bytes).ok_or_else(|| {
-            Error::file(
-                path,
-                "this is no checkpoint, or a damaged one; start again without --resume",
-            )
+            let problem = Problem::from("not a checkpoint of this version, or a damaged one");
+            Error::file(path, problem.omit("resume"))
         })
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
         let (_, header) = SafeTensors::read_metadata(bytes).ok()?;
-        let about: &HashMap<String, String> = header.metadata().as_ref()?;
+        let metadata: &HashMap<String, String> = header.metadata().as_ref()?;
         let tensors = SafeTensors::deserialize(bytes).ok()?;
-        let numbers = |name: &str| -> Option<Vec<f32>> {
-            let tensor = tensors.tensor(name).ok().filter(|tensor| tensor.dtype() == Dtype::F32)?;
-            let (numbers, _) = tensor.data().as_chunks::<4>();
-            Some(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
-        };
-        let (rank, size) = (about.get("rank")?, about.get("size")?);
+        let vectors = tensors.tensor("vectors").ok().filter(|it| it.dtype() == Dtype::F32)?;
+        let (numbers, _) = vectors.data().as_chunks::<4>();
         Some(Self {
-            epoch: about.get("epoch")?.parse().ok()?,
-            settings: about.get("settings")?.clone(),
-            strength: about.get("l2")?.parse().ok()?,
-            most: about.get("most")?.parse().ok()?,
-            last: if rank.is_empty() {
-                None
-            } else {
-                Some(Look { rank: rank.parse().ok()?, size: size.parse().ok()? })
-            },
-            centres: numbers("centres")?,
-            others: numbers("others"),
+            epoch: metadata.get("epoch")?.parse().ok()?,
+            settings: metadata.get("settings")?.clone(),
+            vectors: numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect(),
+            state: tensors.tensor("state").ok()?.data().to_vec(),
         })
     }
+}
 
-    /// Puts the saved tables in the place of new ones.
-    pub(in crate::train) fn restore(&self, tables: &mut Tables) -> Result<()> {
-        let differs = || {
-            let message = "the checkpoint is of another graph or of other settings";
-            Error::Option(format!("{message}; start again without --resume"))
-        };
-        let copy = |from: &[f32], to: &mut [f32]| {
-            if from.len() != to.len() {
-                return Err(differs());
-            }
-            to.copy_from_slice(from);
-            Ok(())
-        };
-        copy(&self.centres, tables.centres.values_mut())?;
-        match (&self.others, &mut tables.others) {
-            (Some(from), Some(to)) => copy(from, to.values_mut()),
-            (None, None) => Ok(()),
-            _ => Err(differs()),
-        }
+/// All that the bytes of a run depend on. Instruction sets differ in the order of sums.
+fn describe(plan: &TrainPlan) -> String {
+    let mut all = plan.provenance();
+    all.insert("kernel".to_owned(), InstructionSet::detect().name().into());
+    Value::Object(all).to_string()
+}
+
+/// Fails if a run was made with other settings than those of now, and says which.
+fn check_same(file: &Path, saved: &str, now: &str) -> Result<()> {
+    if saved == now {
+        return Ok(());
     }
+    let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    let (saved, now) = (parse(saved), parse(now));
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    for (key, value) in &now {
+        let other = saved.get(key).unwrap_or(&Value::Null);
+        let problem = match key.as_str() {
+            _ if other == value => continue,
+            "graph" => "the checkpoint is of another graph".to_owned(),
+            "version" => format!("the checkpoint is of version {}", text(other)),
+            "kernel" => format!("the checkpoint is of instruction set {}", text(other)),
+            _ => format!("the checkpoint has {key} {}, not {}", text(other), text(value)),
+        };
+        return Err(Error::file(file, problem));
+    }
+    Err(Error::file(file, "the checkpoint has other settings"))
 }

@@ -1,8 +1,12 @@
-//! What training tells while it runs.
+//! Events of a run, and the trait of those who receive them.
 
 use std::ops::ControlFlow;
 
-use super::checkpoint::State;
+use serde_json::{Map, Value};
+
+use super::super::backend::{Backend, VectorView};
+use super::super::plan::TrainPlan;
+use super::checkpoint::Checkpoint;
 use crate::error::Result;
 
 /// Something that happened.
@@ -10,74 +14,100 @@ use crate::error::Result;
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
-    /// Everything is prepared; the first epoch begins.
+    /// Preparations are complete; the first epoch begins.
     Started {
-        /// Rows to train.
+        /// Nodes of the graph.
         nodes: usize,
-        /// Epochs to come.
+        /// Epochs of the run.
         epochs: usize,
-        /// Walks from every node in an epoch.
+        /// Walks per node and epoch.
         walks: usize,
         /// The instruction set.
         kernel: String,
+        /// Planned bytes of memory.
+        memory: u64,
+        /// Every resolved setting, with the version of this library and the fingerprint of the
+        /// graph.
+        settings: Map<String, Value>,
     },
-    /// Some more is done. Comes often, also in the middle of a long epoch, so that bars move and
-    /// listeners can stop the run.
+    /// Some more is done. Comes often, also within a long epoch, so that progress bars move and
+    /// sinks can stop the run.
     Progress {
-        /// The share of the whole run that is done, from 0 to 1.
+        /// The completed fraction of the run, from 0 to 1.
         done: f64,
     },
-    /// An epoch is done.
+    /// An epoch is complete.
     Epoch {
         /// Its number, counted from 1.
         epoch: usize,
-        /// How many there will be.
+        /// Epochs of the run.
         epochs: usize,
         /// Pairs trained in it.
         pairs: u64,
         /// The mean loss of a pair.
         loss: f64,
-        /// The pull to the origin that it had.
+        /// The λ of L2 regularisation.
         l2: f64,
-        /// The effective rank of the vectors after it, if it was looked at.
+        /// The effective rank of the vectors after it, if it was measured.
         effective_rank: Option<f64>,
     },
     /// The vectors after an epoch were scored, by `evaluate::PeriodicScores`.
     Scores {
         /// The epoch, counted from 1.
         epoch: usize,
-        /// On validation, if there is such a part.
+        /// Scores on the validation nodes, if there are any.
         val: Option<Scores>,
-        /// On test.
+        /// Scores on the test nodes.
         test: Scores,
     },
 }
 
-/// How well a classifier learned the labels of nodes from their vectors, on one part of them.
+/// How well a classifier predicts the labels of nodes from their vectors.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Scores {
     /// The mean of F1 over classes.
     pub f1_macro: f64,
-    /// F1 of all classes together.
+    /// F1 over the decisions of all classes.
     pub f1_micro: f64,
-    /// The share of right decisions.
+    /// The fraction of correct decisions.
     pub accuracy: f64,
 }
 
-/// Someone who listens, and may stop the run.
+/// The state of a run at the end of an epoch.
+#[derive(Clone, Copy)]
+pub struct State<'a> {
+    /// Completed epochs.
+    pub epoch: usize,
+    pub(in crate::train) backend: &'a dyn Backend,
+}
+
+impl State<'_> {
+    /// The vectors.
+    pub fn vectors(&self) -> VectorView<'_> {
+        self.backend.vectors()
+    }
+}
+
+/// Observes a run, and may stop it.
 pub trait Sink {
-    /// Hears an event. Training ends after it if the answer is `Break`, and fails on an error. An
-    /// epoch that is broken off in the middle leaves its vectors half trained.
+    /// Receives an event. Training ends after it if the answer is `Break`, and fails on an error.
+    /// An epoch that is interrupted leaves its vectors partly trained.
     fn event(&mut self, event: &Event) -> Result<ControlFlow<()>>;
 
-    /// Sees the state after an epoch, just before the event that tells of it: to look at the
-    /// vectors, or to save a checkpoint.
+    /// Receives the plan, before any work is done: to show it, to stop the run, or to return a
+    /// checkpoint from which to continue.
+    fn plan(&mut self, _plan: &TrainPlan) -> Result<ControlFlow<(), Option<Checkpoint>>> {
+        Ok(ControlFlow::Continue(None))
+    }
+
+    /// Receives the state after an epoch, just before its event: to look at the vectors, or to save
+    /// a checkpoint.
     fn state(&mut self, _state: &State<'_>) -> Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))
     }
 }
 
-/// Listens to nothing.
+/// Ignores everything.
 impl Sink for () {
     fn event(&mut self, _: &Event) -> Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))

@@ -1,10 +1,11 @@
-//! What can be seen of a run: its events, its log, its checkpoints.
+//! What can be observed of a run: its events, its log, its checkpoints.
 
 mod checkpoint;
 mod event;
 mod log;
+mod recorder;
 
-pub(super) use checkpoint::no_checkpoints;
-pub use checkpoint::{Checkpoint, State};
-pub use event::{Event, Scores, Sink};
-pub use log::{Records, Saving};
+pub use checkpoint::{Checkpoint, Checkpoints};
+pub use event::{Event, Scores, Sink, State};
+pub use log::RunLog;
+pub use recorder::Recorder;

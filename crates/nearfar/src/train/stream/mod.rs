@@ -1,138 +1,115 @@
-//! Training by sampled pairs: the fast trainer.
+//! The stream trainer: SGD on sampled pairs.
 //!
-//! An epoch has two halves. First its pairs are sampled and sorted into buckets ([`Pairs`]). Then
-//! the buckets are trained, round by round ([`rounds`]): the tasks of a round share no row, so
-//! they run side by side, and the result does not depend on how many threads there are. An epoch of
-//! very many pairs is cut into parts, each sampled and trained by itself, so that memory is bounded.
+//! An epoch is cut into passes, so that the pairs of a pass fit memory. A pass has two halves. First
+//! its pairs are sampled and sorted into buckets ([`EpochPairs`]). Then the buckets are trained, round
+//! by round ([`rounds`]): the tasks of a round share no row, so they run in parallel, and the result
+//! does not depend on the number of threads. [`reference`] is the same algorithm, slow and obvious.
 
 pub mod blocks;
 pub mod buckets;
 pub mod kernel;
-pub(super) mod negatives_ahead;
+mod memory;
+mod negatives_ahead;
+pub mod reference;
 pub mod sampling;
+pub mod schedule;
 mod windows;
 
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::config::TrainConfig;
-use super::l2::Pull;
-use super::observe::{Checkpoint, State};
-use super::{Done, Run, epochs_ahead, small_vectors};
-use crate::error::Result;
-use crate::graph::Graph;
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, small_vectors};
+use super::l2::L2Controller;
+use super::plan::TrainPlan;
+use crate::error::{Error, Result};
 use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::simd::{InstructionSet, LANES};
-use blocks::{Blocks, back_and_forth, rounds, together};
+use blocks::Blocks;
 use kernel::{Rows, Step, train_pairs};
-use sampling::{Pairs, Sampling, Sources};
+pub(super) use memory::{bytes, bytes_ahead, epochs_ahead, passes};
+use sampling::{EpochPairs, PairSources, Sampling};
+use schedule::{back_and_forth, group_size, rounds};
 
-/// What is trained: a vector for every node and, in models of second order, another one for the
-/// node as the other end of a pair.
+/// What is trained: a vector for every node and, in second-order models, another one for the node
+/// as a context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
     /// The vectors.
     pub centres: Blocks,
-    /// The vectors of other ends; `None` if nodes have one vector for both.
-    pub others: Option<Blocks>,
+    /// The context vectors; `None` if nodes have one vector for both.
+    pub contexts: Option<Blocks>,
 }
 
 /// The rows of one block, of both tables.
 #[derive(Default)]
-struct Share<'a> {
+struct BlockRows<'a> {
     centres: &'a mut [f32],
-    others: Option<&'a mut [f32]>,
+    contexts: Option<&'a mut [f32]>,
 }
 
 /// The trainer.
 pub(super) struct Stream<'a> {
-    config: &'a TrainConfig,
-    kernel: InstructionSet,
-    /// What an epoch samples, in so many parts.
+    plan: &'a TrainPlan,
+    set: InstructionSet,
     sampling: Sampling,
-    parts: usize,
     positives: Box<dyn PositiveSource>,
     negatives: &'a dyn NegativeSampler,
     nodes: usize,
+    passes: usize,
     tables: Tables,
-    /// Those of the last epoch, whose room the next one uses again.
-    pairs: Pairs,
-    pull: Pull,
+    /// The pairs of the last pass, whose buffers the next one reuses.
+    pairs: EpochPairs,
+    l2: L2Controller,
 }
 
 impl<'a> Stream<'a> {
-    /// Prepares a run, and goes on from a state if there is one.
-    pub(super) fn new(
-        kernel: InstructionSet,
-        checkpoint: Option<&Checkpoint>,
-        graph: &Graph,
-        positives: Box<dyn PositiveSource>,
-        negatives: &'a dyn NegativeSampler,
-        config: &'a TrainConfig,
-    ) -> Result<Self> {
+    pub(super) fn new(task: Task<'a>) -> Self {
+        let Task { plan, graph, positives, negatives, instruction_set: set, .. } = task;
         let sampling = Sampling {
-            walks: config.walks(graph),
-            length: config.length(),
-            context: config.window(),
-            negatives: config.k(),
-            ahead: if negatives.visits_are_slow() { epochs_ahead(graph, config) } else { 1 },
-            seed: config.seed,
+            walks: plan.walks,
+            length: plan.length,
+            context: plan.window,
+            negatives: plan.k,
+            ahead: if negatives.prefers_batches() { plan.epochs_ahead } else { 1 },
+            seed: plan.seed,
         };
         let nodes = graph.nodes();
-        let mut tables = tables(nodes, config);
-        let mut pull = Pull::new(config.l2, graph, config.dim);
-        if let Some(checkpoint) = checkpoint {
-            checkpoint.restore(&mut tables)?;
-            (pull.strength, pull.most) = (checkpoint.strength, checkpoint.most);
-            pull.last = checkpoint.last;
-        }
-        let pairs = Pairs::new(nodes, tables.centres.rows);
-        let parts = config.parts(graph);
-        Ok(Self {
-            config,
-            kernel,
-            sampling,
-            parts,
-            positives,
-            negatives,
-            nodes,
-            tables,
-            pairs,
-            pull,
-        })
+        let tables = tables(nodes, plan);
+        let l2 = L2Controller::new(plan.l2, graph, plan.dim);
+        let pairs = EpochPairs::new(nodes, tables.centres.rows);
+        let passes = plan.passes;
+        Self { plan, set, sampling, positives, negatives, nodes, passes, tables, pairs, l2 }
     }
 }
 
-impl Run for Stream<'_> {
+impl Backend for Stream<'_> {
     fn epoch(
         &mut self,
         epoch: usize,
-        keep_going: &mut dyn FnMut(f64) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<(), Done>> {
-        let (config, n, epochs) = (self.config, self.nodes, self.config.epochs());
+        keep_going: &mut KeepGoing<'_>,
+    ) -> Result<ControlFlow<(), EpochStats>> {
+        let (plan, n, epochs) = (self.plan, self.nodes, self.plan.epochs);
         let rows = self.tables.centres.rows;
         let sources =
-            Sources { positives: &*self.positives, negatives: self.negatives, nodes: n, rows };
+            PairSources { positives: &*self.positives, negatives: self.negatives, nodes: n, rows };
         let pairs = &mut self.pairs;
-        let (parts, l2, (mut count, mut loss)) = (self.parts, self.pull.strength, (0, 0.0));
-        for part in 0..parts {
-            let done = |within: f64| (part as f64 + within) / parts as f64;
-            let walks = self.sampling.walks / parts;
-            let more = usize::from(part < self.sampling.walks % parts);
+        let (passes, l2, (mut count, mut loss)) = (self.passes, self.l2.lambda, (0, 0.0));
+        for pass in 0..passes {
+            let done = |within: f64| (pass as f64 + within) / passes as f64;
+            let walks = self.sampling.walks / passes;
+            let more = usize::from(pass < self.sampling.walks % passes);
             let ahead = self.sampling.ahead.min(epochs - epoch);
             let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
-            let number = (epoch * parts + part) as u64;
-            if pairs
-                .sample(sources, sampling, number, |within| keep_going(done(within)))?
-                .is_break()
-            {
+            let number = (epoch * passes + pass) as u64;
+            let sampled = pairs.sample(sources, sampling, number, |within| keep_going(done(within)));
+            if sampled?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            let (from, to) = pairs.shares(number);
-            let step = |within: f64| config.step(l2, (epoch as f64 + done(within)) / epochs as f64);
-            let trained = train(self.kernel, &mut self.tables, pairs, step, |part| {
+            let (from, to) = pairs.fractions(number);
+            let step = |within: f64| plan.step(l2, (epoch as f64 + done(within)) / epochs as f64);
+            let trained = train(self.set, &mut self.tables, pairs, step, |part| {
                 keep_going(done(from + part * (to - from)))
             })?;
             let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
@@ -140,53 +117,81 @@ impl Run for Stream<'_> {
         }
         // A thousand rows show the rank as well as all.
         let rows = self.tables.centres.iter().step_by(n.div_ceil(1024));
-        let effective_rank = self.pull.adjust(rows, config.dim, epochs - epoch - 1);
+        let effective_rank = self.l2.adjust(rows, plan.dim, epochs - epoch - 1);
         let loss = loss / (count as f64).max(1.0);
-        Ok(ControlFlow::Continue(Done { pairs: count, loss, l2, effective_rank }))
+        Ok(ControlFlow::Continue(EpochStats { pairs: count, loss, l2, effective_rank }))
     }
 
-    fn state(&self, epoch: usize) -> State<'_> {
-        State::of_tables(epoch, self.config.dim, &self.tables, &self.pull)
+    fn vectors(&self) -> VectorView<'_> {
+        let centres = &self.tables.centres;
+        VectorView { values: centres.values(), dim: self.plan.dim, stride: centres.dim }
+    }
+
+    /// The state of the L2 controller, then the context vectors.
+    fn state(&self) -> Option<Vec<u8>> {
+        let contexts = self.tables.contexts.as_ref().map_or(&[][..], Blocks::values);
+        let numbers = self.l2.state().into_iter().flat_map(f64::to_le_bytes);
+        Some(numbers.chain(contexts.iter().flat_map(|value| value.to_le_bytes())).collect())
+    }
+
+    fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
+        let dim = self.plan.dim;
+        let (numbers, contexts) = state.split_at(state.len().min(32));
+        let values = self.tables.contexts.as_mut().map_or(&mut [][..], Blocks::values_mut);
+        let numbers = <[[u8; 8]; 4]>::try_from(numbers.as_chunks().0);
+        let (Ok(numbers), true, true) =
+            (numbers, vectors.len() == self.nodes * dim, contexts.len() == 4 * values.len())
+        else {
+            return Err(Error::conflict("the checkpoint is of another graph or of other settings"));
+        };
+        self.l2.restore(numbers.map(f64::from_le_bytes));
+        for (value, bytes) in values.iter_mut().zip(contexts.as_chunks().0) {
+            *value = f32::from_le_bytes(*bytes);
+        }
+        let stride = self.tables.centres.dim;
+        let rows = self.tables.centres.values_mut().chunks_exact_mut(stride);
+        rows.zip(vectors.chunks_exact(dim)).for_each(|(row, vector)| row[..dim].copy_from_slice(vector));
+        Ok(())
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
-        self.tables.centres.into_rows(self.config.dim)
+        self.tables.centres.into_rows(self.plan.dim)
     }
 }
 
-/// Small random vectors, padded with zeros, which training leaves as they are. Those of other ends
-/// start at zero: pairs then push nothing about until their centres have met.
-fn tables(n: usize, config: &TrainConfig) -> Tables {
-    let padded = config.dim.next_multiple_of(LANES);
+/// Small random vectors, padded with zeros, which training leaves unchanged. Context vectors start
+/// at zero.
+fn tables(n: usize, plan: &TrainPlan) -> Tables {
+    let padded = plan.dim.next_multiple_of(LANES);
     let rows = Blocks::rows_for(n, padded);
     let mut centres = Blocks::new(n, rows, padded);
-    small_vectors(config, padded, centres.values_mut());
-    Tables { centres, others: (config.order == 2).then(|| Blocks::new(n, rows, padded)) }
+    small_vectors(plan, padded, centres.values_mut());
+    Tables { centres, contexts: (plan.order == 2).then(|| Blocks::new(n, rows, padded)) }
 }
 
-/// Trains all pairs of an epoch. `step(part)` is the size of the steps when this part of the epoch
-/// is done. `keep_going(part)` is asked between rounds; if it says `Break`, the epoch ends there.
-/// Returns the sum of losses.
+/// Trains all pairs of a pass. `step(part)` is the size of the steps after this fraction of the pass.
+/// `keep_going` is asked between rounds; if it says `Break`, the pass ends there. Returns the sum of
+/// losses.
 pub fn train(
-    kernel: InstructionSet,
+    set: InstructionSet,
     tables: &mut Tables,
-    pairs: &Pairs,
+    pairs: &EpochPairs,
     step: impl Fn(f64) -> Step + Sync,
     mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<(), f64>> {
     let count = tables.centres.count();
-    let together = together(count);
-    let rounds = rounds(count.div_ceil(together));
+    let group = group_size(count);
+    let rounds = rounds(count.div_ceil(group));
     let dim = tables.centres.dim;
-    let mut shares: Vec<Share> =
-        tables.centres.blocks().map(|centres| Share { centres, others: None }).collect();
-    if let Some(others) = &mut tables.others {
-        shares
+    let mut blocks: Vec<BlockRows> =
+        tables.centres.blocks().map(|centres| BlockRows { centres, contexts: None }).collect();
+    if let Some(contexts) = &mut tables.contexts {
+        blocks
             .iter_mut()
-            .zip(others.blocks())
-            .for_each(|(share, block)| share.others = Some(block));
+            .zip(contexts.blocks())
+            .for_each(|(block, rows)| block.contexts = Some(rows));
     }
-    let mut groups: Vec<&mut [Share]> = shares.chunks_mut(together).collect();
+    let mut groups: Vec<&mut [BlockRows]> = blocks.chunks_mut(group).collect();
     let mut loss = 0.0;
     for (at, round) in rounds.iter().enumerate() {
         let part = at as f64 / rounds.len() as f64;
@@ -194,7 +199,7 @@ pub fn train(
             return Ok(ControlFlow::Break(()));
         }
         let step = step(part);
-        // PeriodicScores task owns its blocks while it runs: threads cannot meet.
+        // Every task owns its blocks while it runs: threads share no row.
         let mut tasks: Vec<_> = round
             .iter()
             .map(|&(p, q)| {
@@ -202,12 +207,12 @@ pub fn train(
                 (p, q, left, std::mem::take(&mut groups[q]))
             })
             .collect();
-        let train = |(p, q, left, right): &mut (usize, usize, &mut [Share], &mut [Share])| {
-            let visit = Visit { kernel, dim, pairs, step };
+        let train = |(p, q, left, right): &mut (usize, usize, &mut [BlockRows], &mut [BlockRows])| {
+            let task = BucketTask { set, dim, pairs, step };
             if p == q {
-                visit.within_group(*p * together, left)
+                task.within_group(*p * group, left)
             } else {
-                visit.between_groups((*p * together, *q * together), left, right)
+                task.between_groups((*p * group, *q * group), left, right)
             }
         };
         let losses: Vec<f64> = tasks.par_iter_mut().map(train).collect();
@@ -220,25 +225,25 @@ pub fn train(
     Ok(ControlFlow::Continue(loss))
 }
 
-/// What trains the pairs of blocks, which are known by their numbers.
+/// Trains the pairs of blocks, which are given by their numbers.
 #[derive(Clone, Copy)]
-struct Visit<'a> {
-    kernel: InstructionSet,
+struct BucketTask<'a> {
+    set: InstructionSet,
     dim: usize,
-    pairs: &'a Pairs,
+    pairs: &'a EpochPairs,
     step: Step,
 }
 
-impl Visit<'_> {
-    /// All pairs of a group of blocks, which begins with this one. Returns the sum of losses, as
+impl BucketTask<'_> {
+    /// All pairs within a group of blocks, which begins with this one. Returns the sum of losses, as
     /// all of these do.
-    fn within_group(self, first: usize, group: &mut [Share]) -> f64 {
+    fn within_group(self, first: usize, group: &mut [BlockRows]) -> f64 {
         let mut loss = 0.0;
         for at in 0..group.len() {
             let (before, rest) = group.split_at_mut(at);
             loss += self.within(first + at, &mut rest[0]);
-            for (other, share) in before.iter_mut().enumerate() {
-                loss += self.between((first + other, first + at), share, &mut rest[0]);
+            for (other, block) in before.iter_mut().enumerate() {
+                loss += self.between((first + other, first + at), block, &mut rest[0]);
             }
         }
         loss
@@ -248,8 +253,8 @@ impl Visit<'_> {
     fn between_groups(
         self,
         (p, q): (usize, usize),
-        left: &mut [Share],
-        right: &mut [Share],
+        left: &mut [BlockRows],
+        right: &mut [BlockRows],
     ) -> f64 {
         back_and_forth(left.len(), right.len())
             .map(|(l, r)| self.between((p + l, q + r), &mut left[l], &mut right[r]))
@@ -257,34 +262,33 @@ impl Visit<'_> {
     }
 
     /// The pairs within a block.
-    fn within(self, p: usize, share: &mut Share) -> f64 {
+    fn within(self, p: usize, block: &mut BlockRows) -> f64 {
         let lists = self.pairs.buckets[p].list(p);
-        lists.map(|pairs| train_pairs(self.kernel, share.alone(self.dim), pairs, self.step)).sum()
+        lists.map(|pairs| train_pairs(self.set, block.alone(self.dim), pairs, self.step)).sum()
     }
 
-    /// The pairs with their centres in one block and their other ends in the other, then those the
-    /// other way round.
-    fn between(self, (p, q): (usize, usize), left: &mut Share, right: &mut Share) -> f64 {
-        let Self { kernel, dim, pairs, step } = self;
+    /// The pairs with centres in the first block and other nodes in the second, then the reverse.
+    fn between(self, (p, q): (usize, usize), left: &mut BlockRows, right: &mut BlockRows) -> f64 {
+        let Self { set, dim, pairs, step } = self;
         let there = pairs.buckets[p].list(q);
         let there: f64 =
-            there.map(|pairs| train_pairs(kernel, left.with(right, dim), pairs, step)).sum();
+            there.map(|pairs| train_pairs(set, left.with(right, dim), pairs, step)).sum();
         let back = pairs.buckets[q].list(p);
         let back: f64 =
-            back.map(|pairs| train_pairs(kernel, right.with(left, dim), pairs, step)).sum();
+            back.map(|pairs| train_pairs(set, right.with(left, dim), pairs, step)).sum();
         there + back
     }
 }
 
-impl Share<'_> {
-    /// Centres and other ends both here.
+impl BlockRows<'_> {
+    /// Centres and other nodes both in this block.
     fn alone(&mut self, dim: usize) -> Rows<'_> {
-        Rows { dim, centres: self.centres, others: self.others.as_deref_mut() }
+        Rows { dim, centres: self.centres, others: self.contexts.as_deref_mut() }
     }
 
-    /// Centres here, other ends there.
-    fn with<'a>(&'a mut self, there: &'a mut Share<'_>, dim: usize) -> Rows<'a> {
-        let others = there.others.as_deref_mut().unwrap_or(there.centres);
+    /// Centres in this block, other nodes in another.
+    fn with<'a>(&'a mut self, other: &'a mut BlockRows<'_>, dim: usize) -> Rows<'a> {
+        let others = other.contexts.as_deref_mut().unwrap_or(other.centres);
         Rows { dim, centres: self.centres, others: Some(others) }
     }
 }
@@ -293,55 +297,65 @@ impl Share<'_> {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::config::TrainConfig;
+    use super::super::settings::Settings;
     use super::*;
-    use crate::graph::{EdgeList, NodeIds, ReadOptions, read};
-    use crate::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
+    use crate::budget::Budget;
+    use crate::graph::{EdgeList, Graph, NodeIds, ReadOptions, read};
+    use crate::negative::{NegativeConfig, Negatives};
     use crate::positive::Walk;
 
+    fn plan(graph: &Arc<Graph>, train: TrainConfig) -> TrainPlan {
+        let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        TrainPlan::new(&Settings { negatives, train }, graph, &Budget::default()).unwrap()
+    }
+
     #[test]
-    fn an_epoch_in_parts_is_as_many_short_ones() {
+    fn an_epoch_in_passes_is_as_many_short_ones() {
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
-        let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
-        let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
-        let negatives = plan.build(&graph).unwrap();
-        let config = TrainConfig { dim: 16, walks: Some(6), ..Default::default() };
-        let walks = || Box::new(Walk::new(&graph));
+        let plan = plan(&graph, TrainConfig { dim: 16, walks: Some(6), ..Default::default() });
+        let negatives = plan.negatives.build(&graph).unwrap();
         let stream = || {
-            let kernel = InstructionSet::detect();
-            Stream::new(kernel, None, &graph, walks(), &*negatives, &config).unwrap()
+            Stream::new(Task {
+                plan: &plan,
+                graph: &graph,
+                positives: Box::new(Walk::new(&graph)),
+                negatives: &*negatives,
+                encoder: None,
+                instruction_set: InstructionSet::detect(),
+            })
         };
-        // Six walks in four parts are 2 + 2 + 1 + 1.
-        let mut in_parts = Stream { parts: 4, ..stream() };
+        // Six walks in four passes are 2 + 2 + 1 + 1.
+        let mut in_passes = Stream { passes: 4, ..stream() };
         let mut progress = vec![];
-        let done = in_parts.epoch(0, &mut |part| {
+        let done = in_passes.epoch(0, &mut |part| {
             progress.push(part);
             Ok(ControlFlow::Continue(()))
         });
-        let ControlFlow::Continue(done) = done.unwrap() else { panic!("nobody stops it") };
+        let ControlFlow::Continue(done) = done.unwrap() else { panic!("nothing stops it") };
         assert!(progress.is_sorted() && progress.iter().all(|part| (0.0..1.0).contains(part)));
         let mut one_by_one = stream();
         let positives = Walk::new(&graph);
         let (nodes, rows) = (graph.nodes(), one_by_one.tables.centres.rows);
-        let sources = Sources { positives: &positives, negatives: &*negatives, nodes, rows };
+        let sources = PairSources { positives: &positives, negatives: &*negatives, nodes, rows };
         let mut count = 0;
-        for (part, walks) in [2, 2, 1, 1].into_iter().enumerate() {
+        for (pass, walks) in [2, 2, 1, 1].into_iter().enumerate() {
             let sampling = Sampling { walks, ..one_by_one.sampling };
             let keep_going = |_| Ok(ControlFlow::Continue(()));
             let pairs = &mut one_by_one.pairs;
-            assert!(
-                pairs.sample(sources, sampling, part as u64, keep_going).unwrap().is_continue()
-            );
+            let sampled = pairs.sample(sources, sampling, pass as u64, keep_going);
+            assert!(sampled.unwrap().is_continue());
             count += pairs.count;
             let step = |within: f64| {
-                let done = (part as f64 + within) / 4.0 / config.epochs() as f64;
-                config.step(one_by_one.pull.strength, done)
+                let done = (pass as f64 + within) / 4.0 / plan.epochs as f64;
+                plan.step(one_by_one.l2.lambda, done)
             };
-            let trained = train(one_by_one.kernel, &mut one_by_one.tables, pairs, step, keep_going);
+            let trained = train(one_by_one.set, &mut one_by_one.tables, pairs, step, keep_going);
             assert!(trained.unwrap().is_continue());
         }
         assert_eq!(done.pairs, count);
         assert!(count > 34 * 6 * 10, "every window has its negatives");
-        assert_eq!(in_parts.tables.centres.values(), one_by_one.tables.centres.values());
+        assert_eq!(in_passes.tables.centres.values(), one_by_one.tables.centres.values());
     }
 
     #[test]
@@ -350,34 +364,31 @@ mod tests {
         let nodes = 203;
         let pairs = (0..nodes as u32).map(|node| (node, (node + 1) % nodes as u32)).collect();
         let ids = NodeIds::Range { start: 0, len: nodes };
-        let graph = EdgeList { pairs, weights: None, ids }.build().unwrap().0;
-        let graph = Arc::new(graph);
-        let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
-        let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
-        let (negatives, positives) = (plan.build(&graph).unwrap(), Walk::new(&graph));
-        let config = TrainConfig { dim: DIM, ..Default::default() };
+        let graph = Arc::new(EdgeList { pairs, weights: None, ids }.build().unwrap().0);
+        let plan = plan(&graph, TrainConfig { dim: DIM, ..Default::default() });
+        let (negatives, positives) = (plan.negatives.build(&graph).unwrap(), Walk::new(&graph));
         let rows = 3;
-        assert_eq!(together(nodes.div_ceil(rows)), 3, "the last group has fewer");
-        let sources = Sources { positives: &positives, negatives: &*negatives, nodes, rows };
+        assert_eq!(group_size(nodes.div_ceil(rows)), 3, "the last group has fewer");
+        let sources = PairSources { positives: &positives, negatives: &*negatives, nodes, rows };
         let sampling =
             Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead: 1, seed: 0 };
         let keep_going = |_| Ok(ControlFlow::Continue(()));
-        let mut pairs = Pairs::new(nodes, rows);
+        let mut pairs = EpochPairs::new(nodes, rows);
         assert!(pairs.sample(sources, sampling, 0, keep_going).unwrap().is_continue());
-        let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), others: None };
-        small_vectors(&config, DIM, start.centres.values_mut());
+        let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), contexts: None };
+        small_vectors(&plan, DIM, start.centres.values_mut());
         let trained = |threads: usize, step: Step| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut tables = start.clone();
-            let train =
-                || train(InstructionSet::detect(), &mut tables, &pairs, |_| step, keep_going);
+            let set = InstructionSet::detect();
+            let train = || train(set, &mut tables, &pairs, |_| step, keep_going);
             let ControlFlow::Continue(loss) = pool.install(train).unwrap() else {
-                panic!("nobody stops it")
+                panic!("nothing stops it")
             };
             (tables.centres.values().to_vec(), loss)
         };
 
-        // Where nothing moves, the loss is that of all pairs.
+        // With steps of size zero, the loss is that of all pairs.
         let still = Step { near: 0.0, far: 0.0, shrink: 1.0 };
         let row = |node: usize| &start.centres.values()[node * DIM..][..DIM];
         let mut expected = 0.0_f64;
@@ -394,7 +405,7 @@ mod tests {
         let (_, loss) = trained(2, still);
         assert!((loss / expected - 1.0).abs() < 1e-6, "{loss} for {expected}");
 
-        let step = config.step(0.1, 0.0);
+        let step = plan.step(0.1, 0.0);
         assert_eq!(trained(1, step), trained(3, step));
     }
 }

@@ -1,40 +1,39 @@
 //! Negatives drawn some epochs ahead.
 //!
-//! Where the distances of a centre come from a row of a large table or from a search, coming to
-//! the centre takes longer than drawing from it. So one visit draws the negatives of several
-//! epochs. Their streams are named by epoch and node: what is drawn is the same as if each epoch
-//! drew its own.
+//! Where the distances of a centre come from a row of a large table or from a search, changing the
+//! centre takes longer than drawing. So the negatives of several epochs are drawn at a time. Their
+//! streams are named by epoch and node: the result is the same as if each epoch drew its own.
 
 use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
-use super::sampling::{Sampling, Sources};
+use super::sampling::{PairSources, Sampling};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::rng::Rng;
 
 /// The negatives of some epochs.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct NegativesAhead {
     epochs: Range<u64>,
-    /// By block and epoch: those of all its windows, centre after centre.
+    /// By block and epoch: the negatives of all windows, by centre.
     draws: Vec<Vec<Vec<Node>>>,
 }
 
-/// How many of so many epochs are drawn for at a time, if each has so many bytes of negatives.
-pub(in crate::train) fn epochs_ahead(epochs: usize, bytes: u64) -> usize {
-    /// What may be kept.
+/// For how many epochs negatives are drawn at a time, if each has so many bytes of them.
+pub(super) fn epochs_ahead(epochs: usize, bytes: u64) -> usize {
+    /// Bytes that may be kept.
     const BYTES: u64 = 64_000_000;
     ((BYTES / bytes.max(1)) as usize).clamp(1, epochs.max(1))
 }
 
-impl Ahead {
-    /// Draws from this epoch on, unless that was done before. `keep_going(part)` is asked when this part
-    /// is done.
+impl NegativesAhead {
+    /// Draws from this epoch on, unless that was done before. `keep_going` is asked with the completed
+    /// fraction.
     pub(super) fn draw(
         &mut self,
-        sources: Sources<'_>,
+        sources: PairSources<'_>,
         sampling: Sampling,
         epoch: u64,
         mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
@@ -42,21 +41,21 @@ impl Ahead {
         if self.left(epoch) > 0 {
             return Ok(ControlFlow::Continue(()));
         }
-        // Not complete until all is drawn.
+        // None are complete until all are drawn.
         self.epochs = 0..0;
         let epochs = epoch..epoch + sampling.ahead as u64;
         let blocks = sources.blocks();
         self.draws.resize_with(blocks, || vec![Vec::new(); sampling.ahead]);
-        let together = 2 * rayon::current_num_threads();
-        for (turn, some) in self.draws.chunks_mut(together).enumerate() {
-            let first = turn * together;
+        let group = 2 * rayon::current_num_threads();
+        for (turn, some) in self.draws.chunks_mut(group).enumerate() {
+            let first = turn * group;
             if keep_going(first as f64 / blocks as f64)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             some.par_iter_mut().enumerate().for_each(|(at, draws)| {
                 draws.iter_mut().for_each(Vec::clear);
                 for centre in sources.block(first + at) {
-                    visit(sources, sampling, &epochs, centre, draws);
+                    draw(sources, sampling, &epochs, centre, draws);
                 }
             });
         }
@@ -64,20 +63,20 @@ impl Ahead {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// From this epoch on, how many are drawn for.
+    /// For how many epochs negatives are drawn, from this one on.
     pub(super) fn left(&self, epoch: u64) -> u64 {
         if self.epochs.contains(&epoch) { self.epochs.end - epoch } else { 0 }
     }
 
-    /// The negatives of the centres of a block in an epoch that was drawn for.
+    /// The negatives of the centres of a block in an epoch.
     pub(super) fn of(&self, block: usize, epoch: u64) -> &[Node] {
         &self.draws[block][(epoch - self.epochs.start) as usize]
     }
 }
 
-/// Draws for all epochs.
-fn visit(
-    sources: Sources<'_>,
+/// Draws the negatives of a centre for all epochs.
+fn draw(
+    sources: PairSources<'_>,
     sampling: Sampling,
     epochs: &Range<u64>,
     centre: Node,

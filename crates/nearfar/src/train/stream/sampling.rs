@@ -1,17 +1,17 @@
-//! The pairs of an epoch, sorted so that they can be trained side by side.
+//! Sampling the pairs of a pass, sorted so that they can be trained in parallel.
 //!
-//! PeriodicScores node takes its walks and draws its negatives, and the pairs are put into buckets by the
-//! blocks of their two ends. This runs on all threads and does not depend on how many there are:
-//! walks and negatives come from streams named by epoch and node.
+//! For every node walks and negatives are drawn, and the pairs are put into buckets by the blocks of
+//! their two nodes. The result does not depend on the number of threads: walks and negatives come
+//! from streams named by pass and node.
 
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::blocks::Cut;
+use super::blocks::BlockIndex;
 use super::buckets::Buckets;
 use super::kernel::Pair;
-use super::negatives_ahead::Ahead;
+use super::negatives_ahead::NegativesAhead;
 use super::windows::Windows;
 use crate::error::Result;
 use crate::graph::Node;
@@ -19,29 +19,29 @@ use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::rng::{Purpose, Rng};
 
-/// What an epoch samples.
+/// What a pass samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// Walks from every node.
+    /// Walks per node.
     pub walks: usize,
     /// Nodes in a walk, at least as many as in a window.
     pub length: usize,
-    /// Nodes in a window: a centre and those after it.
+    /// Nodes in a window: a centre and its contexts.
     pub context: usize,
-    /// Negatives for every window.
+    /// Negatives per window.
     pub negatives: usize,
-    /// For how many epochs a visit to a centre draws negatives.
+    /// For how many passes negatives are drawn at a time.
     pub ahead: usize,
-    /// The seed.
+    /// The random seed.
     pub seed: u64,
 }
 
-/// Who is near and who is far, and the rows that they have.
+/// What pairs are sampled from, and how nodes are cut into blocks.
 #[derive(Clone, Copy)]
-pub struct Sources<'a> {
-    /// Who is near.
+pub struct PairSources<'a> {
+    /// Walks.
     pub positives: &'a dyn PositiveSource,
-    /// Who is far.
+    /// The law of negatives.
     pub negatives: &'a dyn NegativeSampler,
     /// Nodes of the graph.
     pub nodes: usize,
@@ -49,14 +49,13 @@ pub struct Sources<'a> {
     pub rows: usize,
 }
 
-/// The pairs of one epoch.
-pub struct Pairs {
-    /// List q of `buckets[p]` has those with their centres in block p and their other ends in
-    /// block q.
+/// The pairs of one pass.
+pub struct EpochPairs {
+    /// List q of `buckets[p]` holds the pairs with centres in block p and other nodes in block q.
     pub buckets: Vec<Buckets>,
-    /// How many pairs there are.
+    /// The number of pairs.
     pub count: u64,
-    ahead: Ahead,
+    ahead: NegativesAhead,
 }
 
 impl Sampling {
@@ -66,20 +65,20 @@ impl Sampling {
     }
 }
 
-impl Pairs {
-    /// Room for the pairs of an epoch, to be used again for the next; blocks have so many rows.
+impl EpochPairs {
+    /// Buffers that are reused by all passes; blocks have so many rows.
     pub fn new(nodes: usize, rows: usize) -> Self {
         let mut buckets = Vec::new();
         buckets.resize_with(nodes.div_ceil(rows), Buckets::default);
-        Self { buckets, count: 0, ahead: Ahead::default() }
+        Self { buckets, count: 0, ahead: NegativesAhead::default() }
     }
 
-    /// Samples the pairs of an epoch. `keep_going(part)` is asked when about this part of the epoch's
-    /// time is over, more than 1 where negatives are drawn for later epochs; if it says `Break`,
-    /// they are not complete.
+    /// Samples the pairs of a pass. `keep_going` is asked with the completed fraction of the pass,
+    /// which exceeds 1 where negatives are drawn for later passes; if it says `Break`, the pairs are
+    /// not complete.
     pub fn sample(
         &mut self,
-        sources: Sources<'_>,
+        sources: PairSources<'_>,
         sampling: Sampling,
         epoch: u64,
         mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
@@ -94,22 +93,22 @@ impl Pairs {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        let (from, to) = shares(ahead, epoch);
+        let (from, to) = fractions(ahead, epoch);
         let blocks = buckets.len();
         let sample = |(block, buckets): (usize, &mut Buckets)| {
-            let cut = Cut::new(sources.rows);
+            let index = BlockIndex::new(sources.rows);
             let drawn = is_ahead.then(|| ahead.of(block, epoch));
             let far = Vec::new();
-            let mut sampler = Sampler { sources, sampling, epoch, cut, buckets, drawn, far };
+            let mut sampler = BlockSampler { sources, sampling, epoch, index, buckets, drawn, far };
             match &windows {
                 None => sampler.walks(block),
                 Some(windows) => sampler.windows(block, windows),
             }
         };
-        // Some at a time; how many makes no difference to the result.
-        let together = 4 * rayon::current_num_threads();
-        for (turn, some) in buckets.chunks_mut(together).enumerate() {
-            let first = turn * together;
+        // Some at a time, so that the run can be stopped; the number does not change the result.
+        let group = 4 * rayon::current_num_threads();
+        for (turn, some) in buckets.chunks_mut(group).enumerate() {
+            let first = turn * group;
             let part = first as f64 / blocks as f64;
             if keep_going(from + (to - from) * part)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -120,32 +119,32 @@ impl Pairs {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// About which part of an epoch's time is over when its pairs are sampled, and when they are
+    /// About which fraction of a pass is complete when its pairs are sampled, and when they are
     /// trained.
-    pub(super) fn shares(&self, epoch: u64) -> (f64, f64) {
-        let (drawn, sampled) = shares(&self.ahead, epoch);
+    pub(super) fn fractions(&self, epoch: u64) -> (f64, f64) {
+        let (drawn, sampled) = fractions(&self.ahead, epoch);
         (sampled, 1.0 + (drawn - DRAWING).max(0.0))
     }
 }
 
-/// About how much of an epoch's time is spent on drawing negatives where that is done ahead, on the
-/// rest of sampling then, and on all of it elsewhere. Measured on some graphs; progress depends on
-/// it, and nothing else.
+/// About which fraction of the time of a pass goes to drawing negatives where that is done ahead, to
+/// the rest of sampling then, and to all of sampling elsewhere. Measured on some graphs; only the
+/// progress bar depends on it.
 const DRAWING: f64 = 0.36;
 const WALKING: f64 = 0.16;
 const SAMPLING: f64 = 0.33;
 
-/// About which part of an epoch's time is over when its negatives are drawn, if that is done ahead,
+/// About which fraction of a pass is complete when its negatives are drawn, if that is done ahead,
 /// and when its pairs are sampled.
-fn shares(ahead: &Ahead, epoch: u64) -> (f64, f64) {
+fn fractions(ahead: &NegativesAhead, epoch: u64) -> (f64, f64) {
     match ahead.left(epoch) {
         0 => (0.0, SAMPLING),
         left => (DRAWING * left as f64, DRAWING * left as f64 + WALKING),
     }
 }
 
-impl Sources<'_> {
-    /// How many blocks there are.
+impl PairSources<'_> {
+    /// The number of blocks.
     pub(super) fn blocks(self) -> usize {
         self.nodes.div_ceil(self.rows)
     }
@@ -156,28 +155,28 @@ impl Sources<'_> {
         (block * self.rows) as Node..end as Node
     }
 
-    /// How many negatives each window of a centre has.
+    /// The number of negatives of each window of a centre.
     pub(super) fn negatives_of(self, centre: Node, sampling: Sampling) -> usize {
         if self.negatives.has_negatives(centre) { sampling.negatives } else { 0 }
     }
 
-    /// How many walks start at a node, and the stream that they come from.
+    /// The number of walks that start at a node, and their stream.
     pub(super) fn walks_of(self, node: Node, sampling: Sampling, epoch: u64) -> (usize, Rng) {
         let mut rng = Rng::new(sampling.seed, Purpose::Walk, epoch, u64::from(node));
         (self.positives.walks_from(node, sampling.walks, &mut rng), rng)
     }
 
-    /// Takes all walks from `nodes`, some nodes at a time, and hands them over: for each node how
-    /// many walks it has, and step by step the nodes of all of them.
+    /// Samples all walks from `nodes`, some nodes at a time, and passes them on: for each node the
+    /// number of its walks, and step by step the nodes of all of them.
     pub fn walks(
         self,
         sampling: Sampling,
         epoch: u64,
         nodes: std::ops::Range<Node>,
-        mut hand_over: impl FnMut(&[(Node, usize)], &[Node]),
+        mut pass_on: impl FnMut(&[(Node, usize)], &[Node]),
     ) {
-        /// So many walks wait for memory together.
-        const TOGETHER: usize = 64;
+        /// Walks whose memory accesses overlap.
+        const GROUP: usize = 64;
         let length = sampling.length;
         let (mut counts, mut starts, mut rngs, mut out) = (vec![], vec![], vec![], vec![]);
         let last = nodes.end.saturating_sub(1);
@@ -188,10 +187,10 @@ impl Sources<'_> {
                 starts.push(node);
                 rngs.push(rng.split());
             }
-            if starts.len() >= TOGETHER || node == last {
+            if starts.len() >= GROUP || node == last {
                 out.resize(starts.len() * length, 0);
                 self.positives.walks(&starts, &mut rngs, &mut out);
-                hand_over(&counts, &out);
+                pass_on(&counts, &out);
                 counts.clear();
                 starts.clear();
                 rngs.clear();
@@ -200,60 +199,60 @@ impl Sources<'_> {
     }
 }
 
-/// Samples the pairs of one block's centres.
-struct Sampler<'a> {
-    sources: Sources<'a>,
+/// Samples the pairs of one block of centres.
+struct BlockSampler<'a> {
+    sources: PairSources<'a>,
     sampling: Sampling,
     epoch: u64,
-    cut: Cut,
+    index: BlockIndex,
     buckets: &'a mut Buckets,
-    /// Negatives that were drawn ahead and not used yet.
+    /// Negatives that were drawn ahead and are not used yet.
     drawn: Option<&'a [Node]>,
-    /// Room for those that were not.
+    /// A buffer for others.
     far: Vec<Node>,
 }
 
-impl Sampler<'_> {
-    /// Walks that are one window each.
+impl BlockSampler<'_> {
+    /// Samples walks that are one window each.
     fn walks(&mut self, block: usize) {
         let Sampling { length, walks, .. } = self.sampling;
         let sources = self.sources;
-        self.expect(sources.block(block).len() * walks);
+        self.reserve(sources.block(block).len() * walks);
         sources.walks(self.sampling, self.epoch, sources.block(block), |counts, nodes| {
-            let together = nodes.len() / length;
+            let walks = nodes.len() / length;
             let mut first = 0;
             for &(centre, count) in counts {
                 let windows = first..first + count;
-                let near = |walk: usize| nodes[walk..].iter().step_by(together).skip(1);
+                let near = |walk: usize| nodes[walk..].iter().step_by(walks).skip(1);
                 self.centre(centre, windows.map(near));
                 first += count;
             }
         });
     }
 
-    /// Windows that slid along walks from anywhere.
+    /// Takes windows that slid along walks from any start.
     fn windows(&mut self, block: usize, windows: &Windows) {
         let of_block = windows.by_centre(block, self.sources);
-        self.expect(of_block.len());
+        self.reserve(of_block.len());
         for centre in self.sources.block(block) {
             self.centre(centre, of_block.of(centre));
         }
     }
 
-    /// Makes room for the pairs of so many windows.
-    fn expect(&mut self, windows: usize) {
+    /// Makes space for the pairs of so many windows.
+    fn reserve(&mut self, windows: usize) {
         let Sampling { context, negatives, .. } = self.sampling;
         self.buckets.clear(self.sources.blocks(), windows * (context - 1 + negatives));
     }
 
-    /// Puts the pairs of one centre into buckets: the near nodes of each of its windows, and the
-    /// negatives that go with it. They take turns, as pulling a centre many times before pushing
-    /// it once would throw it far out.
+    /// Puts the pairs of one centre into buckets: the contexts of each window, then its negatives.
+    /// They alternate, as many positive steps of a centre before the first negative one would move it
+    /// too far.
     fn centre<'b, W>(&mut self, centre: Node, windows: impl ExactSizeIterator<Item = W>)
     where
         W: Iterator<Item = &'b Node>,
     {
-        let Self { sources, sampling, epoch, cut, buckets, drawn, far } = self;
+        let Self { sources, sampling, epoch, index, buckets, drawn, far } = self;
         let count = sources.negatives_of(centre, *sampling);
         let all = windows.len() * count;
         let far = if let Some(drawn) = drawn {
@@ -266,15 +265,15 @@ impl Sampler<'_> {
             sources.negatives.fill(centre, &mut rng, far);
             &*far
         };
-        let (_, row) = cut.place(centre);
-        let mut put = |node: Node, near: bool| {
-            let (block, other) = cut.place(node);
-            buckets.put(block, Pair::new(row, other, near));
+        let (_, row) = index.locate(centre);
+        let mut push = |node: Node, near: bool| {
+            let (block, other) = index.locate(node);
+            buckets.push(block, Pair::new(row, other, near));
         };
         for (window, near) in windows.enumerate() {
-            // A walk that comes back to its start says nothing about it.
-            near.filter(|&&node| node != centre).for_each(|&node| put(node, true));
-            far[window * count..(window + 1) * count].iter().for_each(|&node| put(node, false));
+            // A pair of a node with itself carries no information.
+            near.filter(|&&node| node != centre).for_each(|&node| push(node, true));
+            far[window * count..(window + 1) * count].iter().for_each(|&node| push(node, false));
         }
     }
 }

@@ -1,69 +1,69 @@
-//! Windows that slide along walks longer than they are.
+//! Windows that slide along walks.
 //!
 //! A walk of L nodes has L − C + 1 windows of C: each begins one node later, and its first node is
-//! the centre. Walks are kept as they are; a window is only a place in them. Places are sorted by
-//! the block of the centre, and within a block by the centre.
+//! the centre. Walks are stored once; a window is a position in them. Positions are sorted by the
+//! block of the centre, and within a block by the centre.
 
 use rayon::prelude::*;
 
-use super::sampling::{Sampling, Sources};
+use super::sampling::{PairSources, Sampling};
 use crate::graph::Node;
 
-/// The walks of an epoch, and where windows begin in them.
+/// The walks of a pass, and where windows begin in them.
 pub(super) struct Windows {
     context: usize,
-    /// By block of the start: the walks, one after the other.
+    /// By block of the start node: the walks, one after the other.
     walks: Vec<Vec<Node>>,
-    /// By block of the start and block of the centre: places in `walks`.
-    places: Vec<Vec<Vec<u32>>>,
+    /// By block of the start node and block of the centre: positions in `walks`.
+    positions: Vec<Vec<Vec<u32>>>,
 }
 
-/// The windows whose centres are in one block.
+/// The windows with centres in one block.
 pub(super) struct ByCentre<'a> {
     windows: &'a Windows,
     first: Node,
     /// `starts[centre - first]` is where its windows begin in `sorted`.
     starts: Vec<usize>,
-    /// Block of the start, and place in its walks.
+    /// Block of the start node, and position in its walks.
     sorted: Vec<(u32, u32)>,
 }
 
 impl Windows {
-    /// Takes the walks of an epoch.
-    pub(super) fn sample(sources: Sources<'_>, sampling: Sampling, epoch: u64) -> Self {
+    /// Samples the walks of a pass.
+    pub(super) fn sample(sources: PairSources<'_>, sampling: Sampling, pass: u64) -> Self {
         let Sampling { length, context, .. } = sampling;
         let blocks = sources.blocks();
         let sample = |block: usize| {
             let mut walks: Vec<Node> = vec![];
-            sources.walks(sampling, epoch, sources.block(block), |_, nodes| {
-                let together = nodes.len() / length;
-                for walk in 0..together {
-                    walks.extend(nodes[walk..].iter().step_by(together));
+            sources.walks(sampling, pass, sources.block(block), |_, nodes| {
+                let count = nodes.len() / length;
+                for walk in 0..count {
+                    walks.extend(nodes[walk..].iter().step_by(count));
                 }
             });
-            let mut places = vec![vec![]; blocks];
+            let mut positions = vec![vec![]; blocks];
             for walk in 0..walks.len() / length {
                 for at in walk * length..=(walk + 1) * length - context {
-                    places[walks[at] as usize / sources.rows].push(at as u32);
+                    positions[walks[at] as usize / sources.rows].push(at as u32);
                 }
             }
-            (walks, places)
+            (walks, positions)
         };
-        let (walks, places) = (0..blocks).into_par_iter().map(sample).unzip();
-        Self { context, walks, places }
+        let (walks, positions) = (0..blocks).into_par_iter().map(sample).unzip();
+        Self { context, walks, positions }
     }
 
     /// The windows with centres in a block.
-    pub(super) fn by_centre(&self, block: usize, sources: Sources<'_>) -> ByCentre<'_> {
+    pub(super) fn by_centre(&self, block: usize, sources: PairSources<'_>) -> ByCentre<'_> {
         let nodes = sources.block(block);
         let centre =
             |start: usize, at: u32| (self.walks[start][at as usize] - nodes.start) as usize;
         let mut starts = vec![0; nodes.len() + 1];
-        let places = || {
-            let of_start = self.places.iter().enumerate();
-            of_start.flat_map(|(start, places)| places[block].iter().map(move |&at| (start, at)))
+        let positions = || {
+            let by_start = self.positions.iter().enumerate();
+            by_start.flat_map(|(start, list)| list[block].iter().map(move |&at| (start, at)))
         };
-        for (start, at) in places() {
+        for (start, at) in positions() {
             starts[centre(start, at) + 1] += 1;
         }
         for row in 0..nodes.len() {
@@ -71,7 +71,7 @@ impl Windows {
         }
         let mut next = starts.clone();
         let mut sorted = vec![(0, 0); starts[nodes.len()]];
-        for (start, at) in places() {
+        for (start, at) in positions() {
             let slot = &mut next[centre(start, at)];
             sorted[*slot] = (start as u32, at);
             *slot += 1;
@@ -81,12 +81,12 @@ impl Windows {
 }
 
 impl ByCentre<'_> {
-    /// How many there are.
+    /// The number of windows.
     pub(super) fn len(&self) -> usize {
         self.sorted.len()
     }
 
-    /// The windows of a centre, without itself.
+    /// The windows of a centre, without the centre.
     pub(super) fn of(
         &self,
         centre: Node,

@@ -1,0 +1,104 @@
+//! The whole pipeline in one call: plan, sampler, trainer, vectors.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::embedding::Embedding;
+use crate::encode::Encoder;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::negative::{NegativeSampler, Negatives};
+use crate::positive::PositiveSource;
+use crate::simd::InstructionSet;
+use crate::train::backend::{self, Backend, Task};
+use crate::train::{Event, Settings, Sink, TrainPlan};
+
+/// Trains a vector for every node of a graph.
+///
+/// ```
+/// use std::sync::Arc;
+/// use nearfar::Budget;
+/// use nearfar::graph::{ReadOptions, read};
+/// use nearfar::train::{Settings, TrainConfig};
+///
+/// let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
+/// let train = TrainConfig { dim: 16, ..Default::default() };
+/// let settings = Settings { train, ..Default::default() };
+/// let embedding = nearfar::embed(&graph, &settings, &Budget::default(), &mut ())?;
+/// assert_eq!(embedding.vectors().len(), 34 * 16);
+/// # Ok::<(), nearfar::Error>(())
+/// ```
+///
+/// The [`Sink`] receives the plan before any work is done, then events and states. A run that it
+/// stops returns the vectors as they are then.
+pub fn embed(
+    graph: &Arc<Graph>,
+    settings: &Settings,
+    budget: &Budget,
+    sink: &mut dyn Sink,
+) -> Result<Embedding> {
+    embed_with(graph, settings, budget, Parts::default(), sink)
+}
+
+/// Parts of the pipeline that replace the built-in ones.
+#[derive(Default)]
+pub struct Parts<'a> {
+    /// Walks that positive pairs come from.
+    pub positives: Option<Box<dyn PositiveSource>>,
+    /// The law of negatives. Its memory is not part of the plan.
+    pub negatives: Option<Box<dyn NegativeSampler>>,
+    /// The encoder, for the batch trainer.
+    pub encoder: Option<Box<dyn Encoder>>,
+    /// Builds the backend that trains.
+    pub backend: Option<BuildBackend<'a>>,
+    /// The instruction set [default: the fastest that the machine has].
+    pub instruction_set: Option<InstructionSet>,
+}
+
+/// Builds a backend.
+pub type BuildBackend<'a> =
+    Box<dyn for<'t> FnOnce(Task<'t>) -> Result<Box<dyn Backend + 't>> + 'a>;
+
+/// [`embed`] with parts of one's own.
+pub fn embed_with(
+    graph: &Arc<Graph>,
+    settings: &Settings,
+    budget: &Budget,
+    parts: Parts<'_>,
+    sink: &mut dyn Sink,
+) -> Result<Embedding> {
+    let mut settings = settings.clone();
+    if parts.negatives.is_some() {
+        settings.negatives.negatives = Negatives::Uniform;
+    }
+    let plan = TrainPlan::new(&settings, graph, budget)?;
+    let embedding = |vectors| {
+        let embedding = Embedding::new(graph.ids().clone(), plan.dim, vectors)?;
+        Ok(embedding.with_provenance(plan.provenance()))
+    };
+    let ControlFlow::Continue(checkpoint) = sink.plan(&plan)? else {
+        let mut vectors = vec![0.0; graph.nodes() * plan.dim];
+        backend::small_vectors(&plan, plan.dim, &mut vectors);
+        return embedding(vectors);
+    };
+    let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
+    let positives = parts.positives.map_or_else(|| backend::positives(&plan, graph), Ok)?;
+    let instruction_set = parts.instruction_set.unwrap_or_else(InstructionSet::detect);
+    let started = Event::Started {
+        nodes: graph.nodes(),
+        epochs: plan.epochs,
+        walks: plan.walks,
+        kernel: instruction_set.name(),
+        memory: plan.memory,
+        settings: plan.provenance(),
+    };
+    let encoder = parts.encoder;
+    let negatives = &*negatives;
+    let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set };
+    let backend = match parts.backend {
+        Some(build) => build(task)?,
+        None => task.backend()?,
+    };
+    embedding(backend::run(backend, &plan, &started, checkpoint, sink)?)
+}

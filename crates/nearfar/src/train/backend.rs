@@ -1,0 +1,186 @@
+//! The trait that a trainer implements, and the one epoch loop.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::batch::Batches;
+use super::config::{Model, Trainer};
+use super::exact::Exact;
+use super::observe::{Checkpoint, Event, Sink, State};
+use super::plan::TrainPlan;
+use super::stream::Stream;
+use crate::encode::Encoder;
+use crate::error::{Error, Problem, Result};
+use crate::graph::Graph;
+use crate::negative::NegativeSampler;
+use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
+use crate::rng::{Purpose, Rng};
+use crate::simd::InstructionSet;
+
+/// Asked with the completed fraction of an epoch; `Break` ends the epoch there.
+pub type KeepGoing<'a> = dyn FnMut(f64) -> Result<ControlFlow<()>> + 'a;
+
+/// What trains vectors: where they live and who does the arithmetic.
+pub trait Backend {
+    /// Trains for an epoch, counted from 0. `Break` if `keep_going` said so.
+    fn epoch(
+        &mut self,
+        epoch: usize,
+        keep_going: &mut KeepGoing<'_>,
+    ) -> Result<ControlFlow<(), EpochStats>>;
+
+    /// The vectors as they are.
+    fn vectors(&self) -> VectorView<'_>;
+
+    /// What [`restore`](Self::restore) needs beside the vectors, in bytes that only this backend
+    /// reads. `None` if its runs cannot be resumed.
+    fn state(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Continues from vectors and bytes that [`vectors`](Self::vectors) and [`state`](Self::state)
+    /// returned after an epoch, to the same result as if it had not been interrupted.
+    fn restore(&mut self, _vectors: &[f32], _state: &[u8]) -> Result<()> {
+        Err(cannot_resume())
+    }
+
+    /// The vectors, row by row.
+    fn into_vectors(self: Box<Self>) -> Vec<f32>;
+}
+
+/// Rows of vectors, possibly padded.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorView<'a> {
+    /// The numbers, row by row.
+    pub values: &'a [f32],
+    /// Dimensions of a vector: the first numbers of each row.
+    pub dim: usize,
+    /// Numbers in a row.
+    pub stride: usize,
+}
+
+/// What an epoch did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EpochStats {
+    /// Pairs trained.
+    pub pairs: u64,
+    /// The mean loss of a pair.
+    pub loss: f64,
+    /// The λ of L2 regularisation.
+    pub l2: f64,
+    /// The effective rank of the vectors after it, if it was measured.
+    pub effective_rank: Option<f64>,
+}
+
+/// What a backend is built from.
+pub struct Task<'a> {
+    /// The resolved settings.
+    pub plan: &'a TrainPlan,
+    /// The graph.
+    pub graph: &'a Arc<Graph>,
+    /// Walks that positive pairs come from.
+    pub positives: Box<dyn PositiveSource>,
+    /// The law of negatives.
+    pub negatives: &'a dyn NegativeSampler,
+    /// The encoder in place of the model's own.
+    pub encoder: Option<Box<dyn Encoder>>,
+    /// The instruction set to train with.
+    pub instruction_set: InstructionSet,
+}
+
+impl<'a> VectorView<'a> {
+    /// The vectors in order.
+    pub fn rows(self) -> impl Iterator<Item = &'a [f32]> + Clone {
+        self.values.chunks_exact(self.stride.max(1)).map(move |row| &row[..self.dim])
+    }
+
+    /// A copy without padding.
+    pub fn to_vec(self) -> Vec<f32> {
+        self.rows().flatten().copied().collect()
+    }
+}
+
+impl<'a> Task<'a> {
+    /// The backend of the planned trainer.
+    pub fn backend(self) -> Result<Box<dyn Backend + 'a>> {
+        if self.encoder.is_some() && self.plan.trainer != Trainer::Batch {
+            let problem = Problem::from("an encoder needs the batch trainer");
+            return Err(Error::conflict(problem.set("trainer", "batch")));
+        }
+        Ok(match self.plan.trainer {
+            Trainer::Stream => Box::new(Stream::new(self)),
+            Trainer::Batch => Box::new(Batches::new(self)),
+            Trainer::Exact => Box::new(Exact::new(self.plan, self.graph, self.negatives)),
+        })
+    }
+}
+
+/// The walks of a model.
+pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn PositiveSource>> {
+    Ok(match plan.model {
+        Model::Deepwalk | Model::Gcn | Model::Sage => Box::new(Walk::new(graph)),
+        Model::Node2vec => Box::new(Node2Vec::new(graph, plan.p, plan.q)?),
+        Model::Line | Model::Gae | Model::Vgae => Box::new(Edges::new(graph)),
+    })
+}
+
+/// Runs all epochs, from the checkpoint on if there is one, and returns the vectors.
+pub(crate) fn run(
+    mut backend: Box<dyn Backend + '_>,
+    plan: &TrainPlan,
+    started: &Event,
+    checkpoint: Option<Checkpoint>,
+    sink: &mut dyn Sink,
+) -> Result<Vec<f32>> {
+    let mut first = 0;
+    if let Some(checkpoint) = checkpoint {
+        backend.restore(&checkpoint.vectors, &checkpoint.state)?;
+        first = checkpoint.epoch;
+    }
+    let epochs = plan.epochs;
+    let mut stopped = sink.event(started)?.is_break();
+    let mut most: f64 = 0.0;
+    for epoch in first..epochs {
+        if stopped {
+            break;
+        }
+        let mut keep_going = |part: f64| {
+            // Work that was done ahead for later epochs stays done.
+            most = most.max((epoch as f64 + part) / epochs as f64).min(1.0);
+            sink.event(&Event::Progress { done: most })
+        };
+        if keep_going(0.0)?.is_break() {
+            break;
+        }
+        let Some(stats) = backend.epoch(epoch, &mut keep_going)?.continue_value() else { break };
+        let EpochStats { pairs, loss, l2, effective_rank } = stats;
+        let epoch = epoch + 1;
+        if !loss.is_finite() {
+            let problem = Problem::from(format!("training diverged in epoch {epoch}"));
+            return Err(Error::conflict(problem.lower("lr")));
+        }
+        stopped = sink.state(&State { epoch, backend: &*backend })?.is_break();
+        let done = Event::Epoch { epoch, epochs, pairs, loss, l2, effective_rank };
+        stopped |= sink.event(&done)?.is_break();
+    }
+    Ok(backend.into_vectors())
+}
+
+/// Fills rows of `stride` numbers with small uniform random vectors; padding stays as it is.
+pub(crate) fn small_vectors(plan: &TrainPlan, stride: usize, rows: &mut [f32]) {
+    const SPREAD: f64 = 0.1;
+    rows.par_chunks_exact_mut(stride).enumerate().for_each(|(node, row)| {
+        let mut rng = Rng::new(plan.seed, Purpose::Start, 0, node as u64);
+        for value in &mut row[..plan.dim] {
+            *value = ((rng.unit() - 0.5) * 2.0 * SPREAD) as f32;
+        }
+    });
+}
+
+/// Why the runs of other trainers than the stream one have no checkpoints.
+pub(super) fn cannot_resume() -> Error {
+    let problem = Problem::from("only runs of the stream trainer can be saved and resumed");
+    Error::conflict(problem.omit("checkpoint").set("trainer", "stream"))
+}

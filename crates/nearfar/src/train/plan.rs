@@ -1,0 +1,253 @@
+//! From options, graph and budget to what will be done: every setting resolved once, and the
+//! memory that it takes.
+//!
+//! Trainers, checkpoints, logs and reports read the plan, never the options. Which law and which
+//! trainer are chosen depends on the graph and the budget alone; only the stated memory also
+//! depends on the number of threads, each of which has buffers of its own.
+
+use serde_json::{Map, Value, json};
+
+use super::batch;
+use super::config::{L2, Model, Protocol, TrainConfig, Trainer, TrainDefaults};
+use super::exact::Objective;
+use super::settings::Settings;
+use super::stream::{self, kernel::Step};
+use crate::budget::{Budget, format_bytes, product, sum};
+use crate::error::{Error, Problem, Result};
+use crate::graph::Graph;
+use crate::negative::{Demand, NegativePlan, Negatives};
+
+/// All that will be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainPlan {
+    /// Positive pairs and encoder.
+    pub model: Model,
+    /// The optimiser.
+    pub trainer: Trainer,
+    /// The preset that was asked for.
+    pub protocol: Option<Protocol>,
+    /// Dimensions of a vector.
+    pub dim: usize,
+    /// Nodes in a window, the centre included.
+    pub window: usize,
+    /// Nodes in a walk.
+    pub length: usize,
+    /// Walks per node and epoch.
+    pub walks: usize,
+    /// Negatives per window.
+    pub k: usize,
+    /// Return parameter of node2vec.
+    pub p: f64,
+    /// In-out parameter of node2vec.
+    pub q: f64,
+    /// Vectors per node while training.
+    pub order: usize,
+    /// Epochs.
+    pub epochs: usize,
+    /// Initial learning rate.
+    pub lr: f64,
+    /// Start nodes in a batch; all of them unless the batch trainer is used.
+    pub batch: usize,
+    /// L2 regularisation; none in the batch trainer.
+    pub l2: L2,
+    /// Weight of the negatives of a window relative to its positives.
+    pub negative_weight: f64,
+    /// Random seed.
+    pub seed: u64,
+    /// Parts that an epoch is cut into, each sampled and trained by itself, so that its pairs fit
+    /// memory.
+    pub passes: usize,
+    /// For how many epochs negatives are drawn at a time where changing the centre is slow.
+    pub epochs_ahead: usize,
+    /// How negatives are drawn.
+    pub negatives: NegativePlan,
+    /// Bytes of memory at the peak of the run, graph and program included.
+    pub memory: u64,
+    /// What identifies the graph.
+    pub fingerprint: u64,
+    /// Whether the windows of a centre in a batch share their negatives, as in the authors' code,
+    /// where all but uniform ones do.
+    pub(super) shared_negatives: bool,
+}
+
+/// The program itself: its code, the stacks and allocators of its threads, and what the parts too
+/// small to be counted take together. Measured.
+const PROGRAM: u64 = 9_000_000;
+
+impl TrainPlan {
+    /// Resolves the settings for a graph. Fails if they are invalid or exceed the budget.
+    pub fn new(settings: &Settings, graph: &Graph, budget: &Budget) -> Result<Self> {
+        settings.validate()?;
+        let mut plan = Self::resolve(settings, graph);
+        if plan.trainer == Trainer::Batch {
+            batch::check(&plan, graph)?;
+        }
+        let around = sum([graph.bytes(), PROGRAM, budget.reserved]);
+        let (training, ahead) = plan.training_bytes(graph);
+        let demand = Demand { training, ahead, fills: None };
+        let left = budget.memory.checked_sub(around).filter(|&left| left >= training);
+        let left = left.ok_or_else(|| plan.too_large(around.saturating_add(training), budget))?;
+        let budget = Budget { memory: left, ..*budget };
+        plan.negatives = NegativePlan::new(graph, &settings.negatives, &budget, &demand)?;
+        plan.memory = around.saturating_add(plan.negatives.peak(&demand));
+        Ok(plan)
+    }
+
+    /// Everything but negatives and memory.
+    fn resolve(settings: &Settings, graph: &Graph) -> Self {
+        let config = &settings.train;
+        let defaults = config.defaults();
+        let TrainDefaults { k, epochs, lr, .. } = defaults;
+        let (window, length) = window_and_length(config, &defaults);
+        let epochs = config.epochs.unwrap_or(epochs);
+        let trainer = config.trainer();
+        let nodes = graph.nodes();
+        let mut plan = Self {
+            model: config.model,
+            trainer,
+            protocol: config.protocol,
+            dim: config.dim,
+            window,
+            length,
+            walks: 1,
+            k: config.k.unwrap_or(k),
+            p: config.p,
+            q: config.q,
+            order: config.order,
+            epochs,
+            lr: config.lr.unwrap_or(lr),
+            batch: batch_size(config, nodes),
+            l2: if trainer == Trainer::Batch { L2::Value(0.0) } else { config.l2 },
+            negative_weight: config.negative_weight,
+            seed: config.seed,
+            passes: 1,
+            epochs_ahead: 1,
+            negatives: NegativePlan::uniform(),
+            memory: 0,
+            fingerprint: graph.fingerprint(),
+            shared_negatives: config.protocol == Some(Protocol::Paper)
+                && !config.model.by_edges()
+                && settings.negatives.negatives != Negatives::Uniform,
+        };
+        plan.walks = config.walks.or(defaults.walks).unwrap_or_else(|| plan.walks_for(graph));
+        plan.passes = stream::passes(&plan, nodes);
+        plan.epochs_ahead = stream::epochs_ahead(&plan, nodes);
+        plan
+    }
+
+    /// The number of walks that a graph needs grows with its edges: some 60 positive pairs for each
+    /// edge and direction bring sampling near to the optimum of all pairs.
+    fn walks_for(&self, graph: &Graph) -> usize {
+        const PAIRS: f64 = 60.0;
+        const FEWEST: usize = 5;
+        let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
+        let pairs = self.windows() * (self.window - 1) * self.epochs;
+        let walks = PAIRS * degree / pairs as f64;
+        (walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000)
+    }
+
+    /// Bytes that training takes beside the negatives, and those of negatives that are drawn ahead
+    /// if they come from exact distances.
+    fn training_bytes(&self, graph: &Graph) -> (u64, u64) {
+        match self.trainer {
+            Trainer::Stream => (stream::bytes(self, graph), stream::bytes_ahead(self, graph)),
+            Trainer::Batch => (batch::bytes(self, graph), 0),
+            Trainer::Exact => {
+                let tables = product([2, graph.nodes(), self.dim, 4]);
+                (sum([tables, Objective::bytes(graph, self.window)]), 0)
+            }
+        }
+    }
+
+    fn too_large(&self, bytes: u64, budget: &Budget) -> Error {
+        let (needed, allowed) = (format_bytes(bytes), format_bytes(budget.memory));
+        let problem = Problem::from(format!(
+            "vectors and pairs need {needed} of memory, and {allowed} are allowed"
+        ));
+        let problem = match self.trainer {
+            Trainer::Stream => problem.lower("walks").lower("dim"),
+            Trainer::Batch => problem.lower("batch").lower("dim"),
+            Trainer::Exact => problem.set("trainer", "stream"),
+        };
+        Error::budget(problem.raise("max-memory"))
+    }
+
+    /// Windows in a walk.
+    pub(super) fn windows(&self) -> usize {
+        self.length - self.window + 1
+    }
+
+    /// The sizes of an SGD step with this λ, after this fraction of the run.
+    pub(super) fn step(&self, l2: f64, done: f64) -> Step {
+        let rate = self.lr * (1.0 - done);
+        let far = rate / self.k as f64;
+        Step {
+            near: (rate / (self.window - 1) as f64) as f32,
+            far: (far * self.negative_weight) as f32,
+            shrink: (1.0 - far * l2) as f32,
+        }
+    }
+
+    /// One line for people: `negatives: distance (exact hop table, 6.2 MB) · memory 21 MB · 12
+    /// epochs × 5 walks per node`.
+    pub fn summary(&self) -> String {
+        let work = match self.trainer {
+            Trainer::Exact => format!("{} epochs over all pairs", self.epochs),
+            _ if self.model.by_edges() && self.trainer == Trainer::Batch => {
+                format!("{} epochs over all edges", self.epochs)
+            }
+            _ => format!("{} epochs × {} walks per node", self.epochs, self.walks),
+        };
+        let (negatives, memory) = (self.negatives.summary(), format_bytes(self.memory));
+        format!("negatives: {negatives} · memory {memory} · {work}")
+    }
+
+    /// Every resolved setting by the name of its option, with the seed, the version of this library
+    /// and the fingerprint of the graph: what the vectors can be reproduced from.
+    pub fn provenance(&self) -> Map<String, Value> {
+        let fields = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "graph": format!("{:016x}", self.fingerprint),
+            "model": self.model,
+            "trainer": self.trainer,
+            "protocol": self.protocol,
+            "dim": self.dim,
+            "context": self.window,
+            "walk-length": self.length,
+            "walks": self.walks,
+            "k": self.k,
+            "p": self.p,
+            "q": self.q,
+            "order": self.order,
+            "epochs": self.epochs,
+            "lr": self.lr,
+            "batch": (self.trainer == Trainer::Batch).then_some(self.batch),
+            "l2": self.l2,
+            "negative-weight": self.negative_weight,
+            "seed": self.seed,
+        });
+        let mut all = match fields {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        all.extend(self.negatives.provenance());
+        all
+    }
+}
+
+/// Nodes in a window and in a walk.
+fn window_and_length(config: &TrainConfig, defaults: &TrainDefaults) -> (usize, usize) {
+    let by_edges = config.model.by_edges();
+    let window = config.context.filter(|_| !by_edges).unwrap_or(defaults.context);
+    (window, config.walk_length.or(defaults.length).unwrap_or(0).max(window))
+}
+
+/// Start nodes in a batch.
+fn batch_size(config: &TrainConfig, nodes: usize) -> usize {
+    const OF_A_TABLE: usize = 8;
+    let default = match config.trainer() {
+        Trainer::Batch if !config.model.has_network() => OF_A_TABLE,
+        _ => nodes,
+    };
+    config.batch.unwrap_or(default).min(nodes).max(1)
+}
