@@ -29,7 +29,7 @@ def run(bench):
 
 
 def bare(bench):
-    """The arithmetic alone, on random rows of a table of the same size: an upper bound."""
+    """The arithmetic alone, on random rows of a table of the same size."""
     words = bench.axis("pairs")["bare"].split()
     output = bench.ours.bench("training", *words)
     rows = []

@@ -97,7 +97,7 @@ def winners(rows):
                 ]
             )
     head = ["graph", "labels", "best rival", "its final F1-macro", "its seconds"]
-    return table([*head, "first setting of nearfar to pass it", "its seconds", "speedup"], lines)
+    return table([*head, "first nearfar setting above it", "nearfar seconds", "speedup"], lines)
 
 
 def best_rival(rows, name):

@@ -10,7 +10,7 @@ import re
 from bench import three
 from summary import failures, grouped, median, rates, spread, table
 
-TITLE = "Training: million pairs per second, compared with upper bounds"
+TITLE = "Training: million pairs per second"
 # As in the CSV, and as on the page.
 WAYS = {
     "with sampling": "with sampling",

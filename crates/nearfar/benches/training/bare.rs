@@ -127,7 +127,7 @@ pub(crate) fn racing(
                 )
             },
             |(others, walk, far), centre| {
-                // Copies the whole struct: a closure that captured the raw pointer would not be Sync.
+                // Copies the whole struct: a closure that captures the raw pointer is not Sync.
                 let Shared(table) = { shared };
                 others.clear();
                 let mut rng = Rng::new(sampling.seed, Purpose::Walk, epoch, centre as u64);

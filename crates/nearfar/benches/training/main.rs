@@ -1,4 +1,4 @@
-//! Speed of the stream trainer, compared with upper bounds.
+//! Speed of the stream trainer, compared with bare arithmetic, Hogwild and the machine's limits.
 //!
 //! For graphs of several sizes, samplers and numbers of threads: pairs per second with and without
 //! sampling, and in the same run, on a table of the same size:
