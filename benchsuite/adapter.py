@@ -1,11 +1,11 @@
-"""Runs one job of one rival, in that rival's own environment.
+"""Runs one job of one rival, in the virtual environment of that rival.
 
     python adapter.py NAME JOB
 
-JOB is JSON: what to do (`task`), the graph's files, the budget, threads and seed. The adapter
-`rivals/NAME.py` has a function for every task it knows. What it times with `stage` is measured;
-imports, warming up and what stands outside do not count. One line of JSON comes out: seconds by
-stage, an amount (pairs, steps or edges), the peak of memory and what it was before the graph.
+JOB is JSON: the `task`, the files of the graph, the budget, threads and seed. The adapter
+`rivals/NAME.py` has one function per task that it supports. Only code inside `stage` is timed;
+imports, warm-up and everything else is not. The output is one line of JSON: seconds by stage, an
+amount (pairs, steps or edges), peak memory, and memory before the graph was opened.
 """
 
 import importlib
@@ -32,7 +32,7 @@ def main():
 
 @contextmanager
 def stage(name):
-    """Counts the time of what it encloses."""
+    """Adds the time of the enclosed code to a stage."""
     start = time.perf_counter()
     yield
     SECONDS[name] = SECONDS.get(name, 0.0) + time.perf_counter() - start
@@ -45,7 +45,7 @@ def resident_bytes():
 
 
 def read_edges(job):
-    """The graph as an array of edges; ids are 0 to n − 1."""
+    """The graph as an array of edges, with ids 0 to n − 1."""
     import numpy
 
     if job.get("edges_npy"):
@@ -69,12 +69,12 @@ def adjacency(job):
 
 
 def ring():
-    """A little graph to compile on: 64 nodes in a ring, each with two further edges."""
+    """A small graph for warm-up: 64 nodes in a ring, with edges to the next and the fifth next."""
     return [(i, (i + step) % 64) for i in range(64) for step in (1, 5)]
 
 
 def save(job, vectors, ids):
-    """Writes the vectors in the order of the ids; a node without a vector gets zeros."""
+    """Writes the vectors in order of ids; a node without a vector gets zeros."""
     import numpy
 
     if not job.get("vectors"):
@@ -85,8 +85,8 @@ def save(job, vectors, ids):
 
 
 def word2vec(job, Word2Vec, sentences):
-    """Trains gensim's class on walks of names, and answers the job. The rival imports it: what a
-    package takes counts as there before the graph."""
+    """Trains gensim's `Word2Vec` on walks of node names. The caller imports the class, so that the
+    memory of the package counts as memory before the graph."""
     with stage("train"):
         model = Word2Vec(
             sentences,
@@ -104,15 +104,15 @@ def word2vec(job, Word2Vec, sentences):
 
 
 def steps(job):
-    """Steps of the walks that were asked for: one less than nodes in each."""
+    """Steps of the requested walks: one less than nodes in each."""
     return job["nodes"] * job["walks"] * (job["length"] - 1)
 
 
 def word2vec_pairs(job):
-    """Pairs that word2vec trains: every window is as wide as a random number from 1 to `window`.
+    """Pairs that word2vec trains: the width of every window is uniform on 1 to `window`.
 
-    A walk of L nodes has 2·(L·b − b(b+1)/2) pairs at width b; the mean over b is taken. Every
-    positive has its negatives, so that one of them counts for 1 + negatives pairs.
+    A walk of L nodes has 2·(L·b − b(b+1)/2) positives at width b; this is averaged over b. Every
+    positive has its own negatives, and so counts as 1 + negatives pairs.
     """
     length, widths = job["length"], range(1, job["window"] + 1)
     positives = sum(2 * (length * b - b * (b + 1) / 2) for b in widths) / job["window"]
@@ -121,6 +121,6 @@ def word2vec_pairs(job):
 
 
 if __name__ == "__main__":
-    # Adapters import this module by its name; it has to be the same one.
+    # Adapters import this module by name and must get this instance, which holds SECONDS.
     sys.modules["adapter"] = sys.modules["__main__"]
     main()

@@ -1,17 +1,17 @@
-"""What an axis is given: the definitions, and ways to run ours and theirs."""
+"""The context of an axis: the definitions, and ways to run nearfar and rivals."""
 
 from measure import Failure
 
 
 class Bench:
-    """The suite as data, with the machinery to run it."""
+    """The definitions, and what is needed to run them."""
 
     def __init__(self, suite, environments, graphs, ours):
         self.suite, self.environments, self.graphs, self.ours = suite, environments, graphs, ours
         self.general, self.budget = suite["general"], suite["budget"]
 
     def script(self, name):
-        """A file of the suite."""
+        """The path of a file of the suite."""
         return str(self.environments.here / name)
 
     def axis(self, name):
@@ -19,16 +19,16 @@ class Bench:
         return self.suite["axes"][name]
 
     def chosen(self, graphs):
-        """Those of the graphs that are there and wanted."""
+        """The graphs that are available and selected."""
         return {name: what for name, what in graphs.items() if self.graphs.is_wanted(name)}
 
     def fixed(self, graph, system, setting="", threads=None):
-        """The fields of a row that are known beforehand."""
+        """The fields of a row that are known before it is run."""
         threads = threads or self.general["threads"]
         return {"graph": graph, "system": system, "setting": setting, "threads": threads}
 
     def rival(self, name, graph, task, setting="", threads=None, text=True, **changes):
-        """A case: one job of a rival on a graph. `changes` go before the usual budget."""
+        """A case: one job of a rival on a graph. `changes` override the usual budget."""
         fixed = self.fixed(graph, self.suite["rivals"][name]["title"], setting, threads)
 
         def once(repeat):
@@ -52,7 +52,7 @@ class Bench:
         return fixed, once
 
     def at_budget(self, graph, threads=None):
-        """Our cases at the usual budget, by law."""
+        """Cases of `nearfar` at the usual budget, one per distribution of negatives."""
         options = self.suite["ours"]["budget"].format(**self.budget)
         systems = self.suite["ours"]["systems"].items()
         return [
@@ -60,8 +60,8 @@ class Bench:
             for system, law in systems
         ]
 
-    def told(self, rows):
-        """Cases that ran elsewhere, as rows of this axis: a failure is a row, too."""
+    def or_failure(self, rows):
+        """Rows of a benchmark program, or one row with its failure."""
         try:
             return rows()
         except Failure as failure:
@@ -69,7 +69,7 @@ class Bench:
 
 
 def three(fixed, median, low, high):
-    """Rows for a rate of which only median and range are known."""
+    """Rows for a rate of which only the median and the range are known."""
     return [
         {**fixed, "repeat": repeat, "seconds": 1.0, "amount": rate}
         for repeat, rate in enumerate([median, low, high])

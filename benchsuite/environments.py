@@ -1,4 +1,4 @@
-"""Virtual environments: one for every rival, and one for the suite itself."""
+"""Virtual environments: one per rival, and one for the suite itself."""
 
 import json
 import re
@@ -12,14 +12,14 @@ HERE = Path(__file__).resolve().parent
 
 
 class Environments:
-    """Makes them when they are first asked for. One that cannot be made stays so."""
+    """Creates environments on first use. A failed installation is not tried again."""
 
     def __init__(self, suite, folder):
         self.suite, self.folder = suite, Path(folder)
         self.here, self.failures = HERE, {}
 
     def python(self, name):
-        """The interpreter that has the packages of a rival, or of `suite`."""
+        """The Python interpreter with the packages of a rival, or of `suite`."""
         if name in self.failures:
             raise Failure(self.failures[name])
         packages = self.definition(name)["packages"]
@@ -33,7 +33,7 @@ class Environments:
         install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run([*install, *packages], capture_output=True, text=True)
         if done.returncode != 0:
-            self.failures[name] = "cannot be installed: " + reason(done.stderr)
+            self.failures[name] = "installation failed: " + reason(done.stderr)
             raise Failure(self.failures[name])
         stamp.write_text(json.dumps(packages))
         return str(python)
@@ -42,13 +42,13 @@ class Environments:
         return self.suite["suite"] if name == "suite" else self.suite["rivals"][name]
 
     def version(self, name):
-        """The version of what is measured, as installed."""
+        """The installed version of the measured package."""
         wanted = self.suite["rivals"][name]["measures"]
         code = f"import importlib.metadata as m; print(m.version({wanted!r}))"
         return child([self.python(name), "-c", code], 60)["output"].strip()
 
     def run(self, name, job, timeout):
-        """One job of a rival, by its adapter: measured fields of a row."""
+        """Runs one job of a rival with its adapter. Returns the measured fields of a row."""
         adapter = self.suite["rivals"][name]["adapter"]
         command = [self.python(name), HERE / "adapter.py", adapter, json.dumps(job)]
         done = child(command, timeout, threads=job["threads"])
@@ -69,7 +69,7 @@ class Environments:
 
 
 def reason(errors):
-    """The line of pip's errors that says most."""
+    """The most informative line of the errors of pip."""
     lines = [line.strip() for line in errors.splitlines()]
     named = [line for line in lines if re.match(r"\w+Error: ", line)]
     general = [line for line in lines if line.lower().startswith("error")]

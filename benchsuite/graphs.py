@@ -1,9 +1,9 @@
-"""The graphs: dataset folders, and random ones made on demand.
+"""Graphs: dataset folders, and random graphs generated on demand.
 
     python graphs.py KIND NODES EDGES FOLDER
 
-makes a random graph (in the suite's environment, which has NumPy): `edges.npy`, and `edges.tsv`
-where text is asked for by `--text`.
+generates a random graph (in the environment of the suite, which has NumPy): `edges.npy`, and with
+`--text` also `edges.tsv`.
 """
 
 import json
@@ -20,13 +20,13 @@ class Graphs:
         self.environments, self.asked = environments, asked
 
     def is_wanted(self, name):
-        """Whether a graph is there, and among those that were asked for, if any were."""
+        """Whether a graph is available, and selected if there is a selection."""
         if self.asked and name not in self.asked:
             return False
         return name in self.suite["graphs"] or (self.data / name / "edges.tsv").exists()
 
     def job(self, name, text=True):
-        """What an adapter has to know of a graph."""
+        """The fields of an adapter's job that describe a graph."""
         if name not in self.suite["graphs"]:
             folder = self.data / name
             nodes = json.loads((folder / "meta.json").read_text())["nodes"]
@@ -37,7 +37,7 @@ class Graphs:
         return {**files, "nodes": definition["nodes"]}
 
     def path(self, name):
-        """What `nearfar` reads."""
+        """The path that `nearfar` reads."""
         if name not in self.suite["graphs"]:
             return str(self.data / name)
         return self.job(name, text=False)["edges_npy"]
@@ -53,13 +53,13 @@ class Graphs:
 
 
 def make(kind, nodes, edges):
-    """Pairs at random. One end goes through all nodes, so that none is without an edge."""
+    """Random pairs. The first end iterates over all nodes, so that none is isolated."""
     import numpy
 
     random = numpy.random.default_rng(0)
     first = numpy.arange(edges, dtype=numpy.uint32) % nodes
     unit = random.random(edges)
-    # `popular`: the other end's rank falls with the square, which gives a heavy tail of degrees.
+    # `popular`: squaring the uniform number favours low rows, which gives heavy-tailed degrees.
     second = (nodes * (unit if kind == "uniform" else unit**2)).astype(numpy.uint32)
     second[first == second] = (second[first == second] + 1) % nodes
     return numpy.stack([first, second], 1)

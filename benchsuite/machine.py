@@ -1,4 +1,4 @@
-"""What a run was made on."""
+"""A description of the machine of a run."""
 
 import datetime
 import os
@@ -11,7 +11,7 @@ from ours import ROOT
 
 
 def describe():
-    """Lines of Markdown: date, machine, commit. No names of hosts or folders."""
+    """Date, machine, commit and toolchain, in one line without names of hosts or folders."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return (
         f"{datetime.date.today().isoformat()}: {os.cpu_count()} cores of {processor()}, "

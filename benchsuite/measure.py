@@ -1,9 +1,9 @@
-"""Runs cases in turn and keeps every single run.
+"""Runs cases, interleaved, and records every single run.
 
-A case is a row's fixed fields (graph, system, setting, threads) and a function that runs it once
-and returns the measured ones. All cases of an axis run one after the other, then all again: times
-on shared machines drift, ratios less so. A case that fails is kept with its last line of error, and
-not tried again.
+A case is the fixed fields of a row (graph, system, setting, threads) and a function that runs it
+once and returns the measured fields. All cases of an axis run one after the other, then all again:
+times on shared machines drift, ratios less so. A case that fails is recorded with its last line of
+error and not repeated.
 """
 
 import csv
@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-# Seconds are those that are compared; what they are made of, and what they count, stands beside.
+# `seconds` is what is compared; the columns after it are its parts, and what was done in that time.
 COLUMNS = [
     *("graph", "nodes", "system", "version", "setting", "threads", "repeat", "seconds"),
     *("load_seconds", "walk_seconds", "train_seconds", "amount", "peak_bytes", "base_bytes"),
@@ -27,11 +27,11 @@ NUMBERS = set(COLUMNS) - {"graph", "system", "version", "setting", "failure"}
 
 
 class Failure(Exception):
-    """A run that gave no result; the message is one line."""
+    """A run without a result; the message is one line."""
 
 
 def in_turn(cases, general, repeats=None):
-    """Rows of all runs. `cases` are pairs of fixed fields and a function of the repeat's number."""
+    """Rows of all runs. `cases` are pairs of fixed fields and a function of the repeat number."""
     most = repeats or general["repeats"]
     rows, stopped, wanted = [], set(), {}
     for repeat in range(most):
@@ -47,18 +47,18 @@ def in_turn(cases, general, repeats=None):
             if time.perf_counter() - start > general["long_seconds"]:
                 wanted[number] = min(most, general["repeats_if_long"])
             rows.append({**fixed, "repeat": repeat, **measured})
-            tell(rows[-1])
+            report(rows[-1])
     return rows
 
 
-def tell(row):
+def report(row):
     what = row.get("failure") or f"{row.get('seconds', float('nan')):.3f} s"
     setting = f" [{row['setting']}]" if row.get("setting") else ""
     print(f"  {row['graph']}: {row['system']}{setting}: {what}", file=sys.stderr, flush=True)
 
 
 def child(command, timeout, threads=None, **environment):
-    """Runs a process: its output, wall time and peak of memory."""
+    """Runs a process. Returns its output, wall time and peak memory."""
     variables = dict(os.environ, **environment)
     if threads:
         for name in ["RAYON", "NUMBA", "OMP", "OPENBLAS", "MKL"]:
@@ -68,7 +68,7 @@ def child(command, timeout, threads=None, **environment):
         process = subprocess.Popen(
             command, stdout=output, stderr=errors, env=variables, start_new_session=True
         )
-        # Ends it with all its children; the library's own way of waiting would lose the peak.
+        # Kills the whole process group; `subprocess` can wait with a timeout, but without rusage.
         alarm = threading.Timer(timeout, os.killpg, [process.pid, signal.SIGKILL])
         alarm.start()
         _, status, usage = os.wait4(process.pid, 0)
@@ -86,11 +86,11 @@ def child(command, timeout, threads=None, **environment):
 def last_line(process, errors):
     errors.seek(0)
     lines = [line for line in errors if line.strip()]
-    return clean(lines[-1] if lines else f"ended with status {process.returncode}")
+    return clean(lines[-1] if lines else f"exit status {process.returncode}")
 
 
 def clean(line):
-    """One line without the folders of this machine."""
+    """The line without folders of this machine."""
     return re.sub(r"(/[\w.+-]+){2,}/", "", line.strip())[:200]
 
 

@@ -1,4 +1,4 @@
-"""Our own side: the binary, built for release, and the library's benchmarks."""
+"""nearfar: the release binary, and the benchmarks of the library."""
 
 import json
 import os
@@ -21,14 +21,14 @@ class Ours:
 
     def build(self):
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT, check=True)
-        told = child([self.binary(), "--version"], 10)["output"]
-        self.version = told.split()[-1]
+        output = child([self.binary(), "--version"], 10)["output"]
+        self.version = output.split()[-1]
 
     def binary(self):
         return str(TARGET / "release" / "nearfar")
 
     def embed(self, graph, options, threads, seed=0, vectors=None):
-        """A whole process, from start to the file of vectors: measured fields of a row."""
+        """Runs `nearfar embed` as a whole process. Returns the measured fields of a row."""
         vectors = vectors or self.scratch / "vectors.npy"
         log = self.scratch / "log.jsonl"
         command = [self.binary(), "-q", "embed", graph, *options.split(), "-o", str(vectors)]
@@ -41,13 +41,13 @@ class Ours:
         return {**measured, "amount": pairs, "base_bytes": 0, "version": self.version}
 
     def bench(self, name, *words, threads=None):
-        """The output of `cargo bench --bench NAME -- WORDS`, without the compiler's."""
+        """The output of `cargo bench --bench NAME -- WORDS`, without that of the compiler."""
         command = [self.executable(name), *words, "--bench"]
         threads = {"threads": threads} if threads else {}
         return child(command, self.timeout, **threads, NEARFAR_DATA=str(self.data))["output"]
 
     def executable(self, name):
-        """The program of a benchmark: it is run by itself, so that its memory can be measured."""
+        """The program of a benchmark, which is run directly so that its memory can be measured."""
         if name not in self.benches:
             command = ["cargo", "bench", "--package", "nearfar", "--bench", name, "--no-run"]
             command += ["--locked", "--quiet", "--message-format", "json"]

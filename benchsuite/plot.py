@@ -1,10 +1,10 @@
-"""Draws figures as SVG; runs in the suite's environment, which has Matplotlib.
+"""Draws figures as SVG. Runs in the environment of the suite, which has Matplotlib.
 
     python plot.py FOLDER < figures.json
 
-A figure is data: bars as (group, system, median, least, most), or lines as (system, points).
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart: blues are ours, and a
-system has the same colour and mark in all figures.
+A figure is data: bars as (group, system, median, minimum, maximum), or lines as (system, points).
+Colours are the colour-blind safe palette of Okabe and Ito: blues are nearfar, and a system has the
+same colour and marker in all figures.
 """
 
 import json
@@ -25,7 +25,7 @@ MARKS = "osD^vP*X"
 
 
 def bars(axes, figure, looks):
-    """A group's bars stand side by side around its place; all groups' are equally wide."""
+    """Draws the bars of a group side by side, centred on its tick; all bars are equally wide."""
     groups = {}
     for bar in figure["bars"]:
         groups.setdefault(bar[0], []).append(bar)
@@ -58,7 +58,7 @@ def ours_first(entry):
 
 
 def looks_of(figures):
-    """Colour and mark of every system, by first appearance in any figure."""
+    """Colour and marker of every system, by first appearance in any figure."""
     named = [bar[1] for figure in figures for bar in figure.get("bars", [])]
     named += [line[0] for figure in figures for line in figure.get("lines", [])]
     systems = list(dict.fromkeys(named))

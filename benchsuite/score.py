@@ -1,10 +1,10 @@
-"""Scores vectors by a classifier, the same for everyone; runs in the suite's environment.
+"""Scores vectors with a classifier, the same for all systems. Runs in the environment of the suite.
 
-    python score.py VECTORS.npy DATASET SHARE SPLITS
+    python score.py VECTORS.npy DATASET FRACTION SPLITS
 
-Logistic regression (lbfgs, C = 1, at most 1000 steps). `score`: F1-macro on the test part of the
-given splits, trained on the train part. `score_random`: the mean over so many random splits with
-this share of the nodes to train on and the rest to test on, every class in its proportion.
+Logistic regression (lbfgs, C = 1, at most 1000 iterations). `score`: F1-macro on the test part of
+the given splits, trained on the train part. `score_random`: the mean over SPLITS stratified random
+splits that train on FRACTION of the nodes and test on the rest.
 """
 
 import json
@@ -35,13 +35,13 @@ def column(path, n):
 
 def main():
     vectors = numpy.load(sys.argv[1])
-    folder, share, splits = Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+    folder, fraction, splits = Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
     labels = column(folder / "labels.tsv", len(vectors)).astype(str)
     parts = column(folder / "splits.tsv", len(vectors))
     scores = []
     for seed in range(splits):
         train, test = train_test_split(
-            numpy.arange(len(labels)), train_size=share, stratify=labels, random_state=seed
+            numpy.arange(len(labels)), train_size=fraction, stratify=labels, random_state=seed
         )
         scores.append(f1_macro(vectors, labels, train, test))
     given = f1_macro(vectors, labels, parts == "train", parts == "test")

@@ -1,10 +1,10 @@
-"""From rows of single runs to tables of medians and ranges."""
+"""Tables of medians and ranges from rows of single runs."""
 
 import statistics
 
 
 def grouped(rows, *names):
-    """Rows by the values of some fields, in order of first appearance."""
+    """Rows grouped by the values of some fields, in order of first appearance."""
     groups = {}
     for row in rows:
         groups.setdefault(tuple(row.get(name, "") for name in names), []).append(row)
@@ -21,7 +21,7 @@ def median(rows, name):
 
 
 def rates(rows):
-    """Rows with `rate`: the amount by seconds."""
+    """Rows with `rate`, the amount per second."""
     return [
         {**row, "rate": row["amount"] / row["seconds"]}
         for row in rows
@@ -30,7 +30,7 @@ def rates(rows):
 
 
 def spread(rows, name, scale=1.0):
-    """`median (least–most)`, in as many digits as make sense."""
+    """`median (minimum–maximum)`, to about three significant digits."""
     found = [value / scale for value in values(rows, name)]
     if not found:
         return "—"
@@ -47,7 +47,7 @@ def number(value):
 
 
 def table(head, lines):
-    """Markdown."""
+    """A Markdown table."""
     rule = "|" + "---|" * len(head)
     return "\n".join([row(head), rule, *map(row, lines)]) + "\n"
 
@@ -57,13 +57,13 @@ def row(cells):
 
 
 def failures(rows):
-    """A list of what did not run, and why."""
+    """A list of the systems that failed, with their errors."""
     seen = grouped([row for row in rows if "failure" in row], "system", "failure")
     lines = [
         f"- {system} ({', '.join(sorted({row['graph'] for row in found}))}): {failure}"
         for (system, failure), found in seen.items()
     ]
-    return "\nDid not run:\n\n" + "\n".join(lines) + "\n" if lines else ""
+    return "\nFailed:\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
 def is_ours(system):

@@ -1,10 +1,10 @@
-"""Draw negatives by distance in a training loop of your own: in PyTorch if it is there, in NumPy if
-it is not.
+"""Draw negatives by distance in your own training loop, in PyTorch if it is installed, otherwise in
+NumPy.
 
     python examples/own_loop.py
 """
 
-# %% A graph, a sampler of its negatives, and a vector for each node to start from
+# %% A graph, a sampler of negatives, and initial vectors
 import nearfar
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,20 @@ sources, targets = graph.edge_index
 start = np.random.default_rng(0).normal(0, 0.1, (graph.num_nodes, DIM)).astype(np.float32)
 
 
-# %% The loop: both ends of an edge come near, a node and its negatives go apart
+# %% The training loop: edges are positives
 def train_with_numpy(z: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    def push(of: npt.NDArray[np.int64], other: npt.NDArray[np.int64], label: float) -> float:
-        """One step along the gradient of log σ(± z_i·z_j), which is (label − σ(z_i·z_j)) z_j."""
+    def step(of: npt.NDArray[np.int64], other: npt.NDArray[np.int64], label: float) -> float:
+        """One gradient step on log σ(± z_i·z_j), whose gradient is (label − σ(z_i·z_j)) z_j."""
         score = 1 / (1 + np.exp(-(z[of] * z[other]).sum(1, keepdims=True)))
-        step = RATE * (label - score)
-        one, two = step * z[other], step * z[of]
-        np.add.at(z, of, one)
-        np.add.at(z, other, two)
+        scale = RATE * (label - score)
+        gradient_of, gradient_other = scale * z[other], scale * z[of]
+        np.add.at(z, of, gradient_of)
+        np.add.at(z, other, gradient_other)
         return float(-np.log(np.abs(1 - label - score)).mean())
 
     for epoch in range(EPOCHS):
         negatives = sampler.sample(sources, k=K)
-        loss = push(sources, targets, 1) + push(sources.repeat(K), negatives.reshape(-1), 0)
+        loss = step(sources, targets, 1) + step(sources.repeat(K), negatives.reshape(-1), 0)
         if epoch % 20 == 19:
             print(f"epoch {epoch + 1}: loss {loss:.3f}")
     return z
@@ -44,12 +44,12 @@ def train_with_numpy(z: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def train_with_torch(start: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     z = torch.nn.Embedding.from_pretrained(torch.from_numpy(start), freeze=False)
     optimiser = torch.optim.Adam(z.parameters(), lr=RATE)
-    near = torch.nn.functional.logsigmoid
+    log_sigmoid = torch.nn.functional.logsigmoid
     i, j = torch.from_numpy(sources), torch.from_numpy(targets)
     for epoch in range(EPOCHS):
         negatives = sampler.sample(i, k=K)
-        positive = near((z(i) * z(j)).sum(-1)).mean()
-        negative = near(-(z(i).unsqueeze(1) * z(negatives)).sum(-1)).mean()
+        positive = log_sigmoid((z(i) * z(j)).sum(-1)).mean()
+        negative = log_sigmoid(-(z(i).unsqueeze(1) * z(negatives)).sum(-1)).mean()
         optimiser.zero_grad()
         loss = -(positive + negative)
         loss.backward()
@@ -61,6 +61,6 @@ def train_with_torch(start: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 vectors = train_with_torch(start) if torch is not None else train_with_numpy(start)
 
-# %% The vectors are an embedding like any other
+# %% Wrap the vectors as an embedding
 emb = nearfar.Embedding(graph.nodes, vectors)
 print("nearest to node 33:", [node for node, _ in emb.neighbors(33, k=5)])

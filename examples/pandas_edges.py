@@ -1,9 +1,9 @@
-"""Embed the edges in a pandas frame, and get a frame back.
+"""Embed a graph given as a pandas frame of edges, and return a frame of vectors.
 
     python examples/pandas_edges.py
 """
 
-# %% Who sent mail to whom, and how often
+# %% A weighted edge list: sender, receiver, number of messages
 import tempfile
 from pathlib import Path
 
@@ -17,15 +17,15 @@ mail = pd.DataFrame(
 graph = nearfar.Graph(mail, source="sender", target="receiver", weight="count", nodes=["zoe"])
 print(graph)
 
-# %% A vector for each of them, zoe too, who wrote nothing
+# %% One vector per node, including the isolated node zoe
 emb = nearfar.embed(graph, dim=8, seed=0)
 frame: pd.DataFrame = emb.to_pandas()
 print(frame.round(2).iloc[:, :4])
 
-# %% Who is most like whom
-print("like ann:", emb.neighbors("ann", k=2))
+# %% Nearest neighbours
+print("nearest to ann:", emb.neighbors("ann", k=2))
 
-# %% Files that other tools read
+# %% Save as Parquet, for other tools
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "people.parquet"
     emb.save(file)

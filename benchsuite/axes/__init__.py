@@ -1,1 +1,1 @@
-"""One module an axis: `run` makes its rows, `show` its Markdown, `plots` its figures, if any."""
+"""One module per axis: `run` returns its rows, `show` its Markdown, `plots` its figures, if any."""

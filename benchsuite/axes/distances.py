@@ -1,4 +1,4 @@
-"""All distances of a graph: tables of ours and of NetworKit, and our whole process besides."""
+"""All-pairs distances: the table alone (nearfar, NetworKit), and a whole process of nearfar."""
 
 import json
 
@@ -21,16 +21,16 @@ def run(bench):
 
 def a_table(bench, graph, sums):
     def once(_):
-        told = json.loads(bench.ours.bench("distances", threads=bench.general["threads"]))
-        sums.add(told["first_row"])
-        taken = {"seconds": told["table_seconds"], "nodes": told["nodes"]}
-        return {**taken, "amount": told["nodes"] ** 2, "version": bench.ours.version}
+        found = json.loads(bench.ours.bench("distances", threads=bench.general["threads"]))
+        sums.add(found["first_row"])
+        taken = {"seconds": found["table_seconds"], "nodes": found["nodes"]}
+        return {**taken, "amount": found["nodes"] ** 2, "version": bench.ours.version}
 
     return bench.fixed(graph, "nearfar, a table"), once
 
 
 def process(bench, graph):
-    """Start, reading, table, sampler, one draw."""
+    """A whole process: start, reading, table, sampler, one draw."""
     threads = bench.general["threads"]
     command = [
         bench.ours.binary(),
@@ -52,12 +52,12 @@ def process(bench, graph):
 
 
 def checked(once, sums):
-    """The same; the distances of node 0 have to add up to the same."""
+    """The same case, which fails if the sum of the distances of node 0 differs from ours."""
 
     def again(repeat):
         measured = once(repeat)
         if measured.pop("sum") not in sums:
-            raise Failure("its distances differ from ours")
+            raise Failure("distances differ from those of nearfar")
         return measured
 
     return again
@@ -73,5 +73,5 @@ def show(rows):
         times = f"{best / median(found, 'seconds'):.1f}" if best else ""
         peak = spread(found, "peak_bytes", 1e6)
         lines.append([graph, system, spread(found, "seconds"), peak, times])
-    head = ["graph", "system", "seconds", "peak MB", "times as fast as the best rival"]
+    head = ["graph", "system", "seconds", "peak MB", "speedup over the best rival"]
     return table(head, lines) + failures(rows)

@@ -1,7 +1,7 @@
-"""Draws of negatives per second on one core, by law: `cargo bench -p nearfar --bench negatives`.
+"""Negatives drawn per second on one core: `cargo bench -p nearfar --bench negatives`.
 
-So many of one random centre after another, where every centre's rows come from memory, and many of
-one centre, where they are in cache.
+A few draws for each of many random centres, whose rows come from memory, and many draws for one
+centre, whose row is in cache.
 """
 
 import re
@@ -9,15 +9,16 @@ import re
 from bench import three
 from summary import failures, grouped, median, rates, table
 
-TITLE = "Draws, millions per second on one core"
+TITLE = "Negatives: million draws per second on one core"
 
 
 def run(bench):
-    return bench.told(lambda: parse(bench.ours.bench("negatives", *bench.axis("draws")["words"])))
+    words = bench.axis("draws")["words"]
+    return bench.or_failure(lambda: parse(bench.ours.bench("negatives", *words)))
 
 
 def parse(output):
-    """Criterion's lines: a name, with or without the time behind it, then the throughput."""
+    """Parses lines of Criterion: a name, optionally followed by the time, then the throughput."""
     rows, name = [], None
     scale = {"K": 1e3, "M": 1e6, "G": 1e9}
     for line in output.splitlines():
@@ -40,7 +41,7 @@ def show(rows):
         by_way = grouped(found, "way")
         each = [f"{median(by_way.get((way,), []), 'rate') / 1e6:.0f}" for way in ways]
         lines.append([graph, law, *each])
-    return table(["graph", "law", *ways], lines) + failures(rows)
+    return table(["graph", "negatives", *ways], lines) + failures(rows)
 
 
 def split(setting):

@@ -1,4 +1,4 @@
-"""Whole processes with default settings: from the graph's file to that of the vectors."""
+"""Whole processes with default settings, from the graph file to the file of vectors."""
 
 from measure import in_turn
 from summary import failures, grouped, spread, table

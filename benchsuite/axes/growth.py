@@ -1,7 +1,7 @@
-"""Growth with n and m: `embed --negatives auto` at constant mean degree, and the fitted exponents.
+"""Time and memory of `embed --negatives auto` against the number of nodes, at constant mean degree.
 
-The exponent of time (and of memory) is the slope of a least-squares line through the logarithms
-of the medians against that of the number of nodes.
+The exponents are slopes of least-squares lines through the logarithms of the medians against the
+logarithm of the number of nodes.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 from measure import in_turn
 from summary import failures, grouped, median, spread, table
 
-TITLE = "Growth with the graph"
+TITLE = "Scaling with the size of the graph"
 
 
 def run(bench):

@@ -1,4 +1,4 @@
-"""Reading them, and building landmarks: `cargo bench -p nearfar --bench large`."""
+"""Reading a large graph and building landmarks: `cargo bench -p nearfar --bench large`."""
 
 import re
 
@@ -8,7 +8,7 @@ TITLE = "Ten million edges, a million nodes"
 
 
 def run(bench):
-    return bench.told(lambda: parse(bench.ours.bench("large"), bench.ours.version))
+    return bench.or_failure(lambda: parse(bench.ours.bench("large"), bench.ours.version))
 
 
 def parse(output, version):
@@ -26,4 +26,4 @@ def parse(output, version):
 def show(rows):
     groups = grouped([row for row in rows if "seconds" in row], "setting").items()
     lines = [[setting, spread(found, "seconds")] for (setting,), found in groups]
-    return table(["what", "seconds"], lines) + failures(rows)
+    return table(["stage", "seconds"], lines) + failures(rows)

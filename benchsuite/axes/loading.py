@@ -1,7 +1,7 @@
-"""Reading a text edge list into a graph that can be walked on.
+"""Reading a text edge list into a graph in memory.
 
-Ours is the library's reader in a process of its own (the program of `cargo bench --bench large`),
-the clock around the reading alone, as with the rivals.
+For nearfar, the reader of the library is timed in a process of its own (the program of
+`cargo bench --bench large`); as for the rivals, only reading is timed.
 """
 
 import re
@@ -43,7 +43,7 @@ def show(rows):
             times = f"{median(found, 'rate') / best:.1f}" if best else ""
             speed, peak = spread(found, "rate", 1e6), spread(found, "peak_bytes", 1e6)
             lines.append([graph, system, spread(found, "seconds"), speed, times, peak])
-    head = ["graph", "system", "seconds", "M edges/s", "times the best rival", "peak MB"]
+    head = ["graph", "system", "seconds", "M edges/s", "ratio to the best rival", "peak MB"]
     return table(head, lines) + failures(rows)
 
 

@@ -1,7 +1,7 @@
-"""Peak memory at equal budget: from the runs of `pairs`, so there is nothing to run here.
+"""Peak memory of the processes of `pairs`.
 
-A rival's process holds Python and its packages; what it has before it opens the graph is given
-beside it. Ours is the whole process.
+The process of a rival includes Python and its packages; its memory before it opens the graph is
+given beside it.
 """
 
 from summary import grouped, is_ours, median, spread, table
@@ -16,4 +16,4 @@ def show(rows):
         if median(found, "peak_bytes"):
             before = "" if is_ours(system) else spread(found, "base_bytes", 1e6)
             lines.append([graph, system, spread(found, "peak_bytes", 1e6), before])
-    return table(["graph", "system", "peak MB", "of these before the graph"], lines)
+    return table(["graph", "system", "peak MB", "before the graph, MB"], lines)

@@ -1,12 +1,13 @@
 """Pairs per second at equal budget.
 
-A pair is one product of two rows and the two updates that follow, of a positive or a negative
-alike; a positive with its five negatives is six of them. Everyone's pairs are counted as trained:
+A pair is one dot product of two rows and the two updates that follow, for positives and negatives
+alike; a positive with its five negatives is six pairs. Pairs are counted as each system trains
+them:
 
 - word2vec (gensim, PecanPy, fastnode2vec, nodevectors, karateclub, NetworKit) draws the width of
-  every window from 1 to 10, to both sides, and five negatives for every positive;
-- GRAPE takes whole windows of 19 and five negatives for every *centre*;
-- ours takes the ten nodes after a centre, where all ten are there, and 50 negatives with them.
+  every window from 1 to 10, on both sides, and five negatives per positive;
+- GRAPE takes whole windows of 19 and five negatives per *centre*;
+- nearfar takes the ten nodes after a centre, if the walk has as many, and 50 negatives with them.
 """
 
 import re
@@ -24,11 +25,11 @@ def run(bench):
         cases = bench.at_budget(graph)
         cases += [bench.rival(name, graph, "embed") for name in what["rivals"]]
         rows += in_turn(cases, bench.general, what.get("repeats"))
-    return rows + bench.told(lambda: bare(bench))
+    return rows + bench.or_failure(lambda: bare(bench))
 
 
 def bare(bench):
-    """The arithmetic alone, at random rows of a table of a size: what the machine can do."""
+    """The arithmetic alone, on random rows of a table of the same size."""
     words = bench.axis("pairs")["bare"].split()
     output = bench.ours.bench("training", *words)
     rows = []
@@ -45,7 +46,7 @@ def bare(bench):
 def show(rows):
     rows = rates(rows) + [row for row in rows if "failure" in row]
     kernels = [row for row in rows if row["system"] == "bare kernel"]
-    lines, told = [], []
+    lines, bare_rates = [], []
     measured = [row for row in rows if row["system"] != "bare kernel"]
     for (graph,), of_graph in grouped(measured, "graph").items():
         theirs = [row for row in of_graph if not is_ours(row["system"])]
@@ -56,20 +57,23 @@ def show(rows):
             rate = median(found, "rate")
             if rate is None:
                 continue
-            share = f"{100 * rate / kernel:.0f} %" if kernel and is_ours(system) else ""
+            of_bare = f"{100 * rate / kernel:.0f} %" if kernel and is_ours(system) else ""
             times = f"{rate / best:.1f}" if best else ""
             speed, seconds = spread(found, "rate", 1e6), spread(found, "seconds")
-            lines.append([graph, system, speed, spread(found, "rate", 6e6), seconds, times, share])
+            sixths = spread(found, "rate", 6e6)
+            lines.append([graph, system, speed, sixths, seconds, times, of_bare])
     for (name,), found in grouped(kernels, "graph").items():
-        told.append(f"a table of {name} {spread(found, 'rate', 1e6)}")
+        bare_rates.append(f"a table of {name} {spread(found, 'rate', 1e6)}")
     head = ["graph", "system", "M pairs/s", "M positives with five negatives/s", "seconds"]
-    head += ["times the best rival", "of the bare kernel"]
-    bare = f"\nThe bare kernel, M pairs/s on two threads: {'; '.join(told)}.\n" if told else ""
-    return table(head, lines) + bare + failures(rows)
+    head += ["ratio to the best rival", "% of the bare kernel"]
+    note = ""
+    if bare_rates:
+        note = f"\nBare kernel, M pairs/s on two threads: {'; '.join(bare_rates)}.\n"
+    return table(head, lines) + note + failures(rows)
 
 
 def nearest(kernels, nodes):
-    """The bare kernel's rate on the smallest table that is as large, or the largest there is."""
+    """The rate of the bare kernel on the smallest table of about this size, or the largest."""
     sizes = sorted({row["nodes"] for row in kernels})
     fitting = [size for size in sizes if size >= 0.8 * (nodes or 0)] or sizes[-1:]
     return (
@@ -91,7 +95,7 @@ def plots(rows):
 
 
 def bars(rows, scale):
-    """Medians and ranges of the rate, by graph and system."""
+    """Medians and ranges of the rate, by graph and system, as bars of a figure."""
     answer = []
     for (graph, system), found in grouped(rows, "graph", "system").items():
         each = sorted(row["rate"] / scale for row in found)

@@ -1,8 +1,8 @@
-"""Quality against time: test F1-macro after so many seconds.
+"""Quality against time: test F1-macro against seconds.
 
-Rivals are run at several numbers of walks a node, the last one the usual budget; their seconds are
-those of walking and training alone. Ours are whole processes with default settings and several
-numbers of epochs, with start, reading, distances and writing. One classifier scores all of them.
+Rivals run with several numbers of walks per node, the last one the usual budget; their seconds are
+walks and training only. nearfar runs as a whole process, including start, reading, distances and
+writing, with default settings and several numbers of epochs. One classifier scores all systems.
 """
 
 import json
@@ -22,7 +22,7 @@ def run(bench):
         rows += in_turn(ours, bench.general)
         theirs = []
         for name in what["rivals"]:
-            # What makes no walks has no budget.
+            # Spectral embedding makes no walks, so it has no budget.
             walks = [None] if name == "scikit-network" else axis["walks"]
             theirs += [their(bench, graph, name, number) for number in walks]
         rows += in_turn(theirs, bench.general, what.get("repeats"))
@@ -45,7 +45,7 @@ def their(bench, graph, name, walks):
 
 
 def scored(bench, graph, case, vectors):
-    """The same case with scores of its vectors."""
+    """The same case, with scores of its vectors."""
     fixed, once = case
     axis = bench.axis("quality")
 
@@ -72,7 +72,7 @@ def show(rows):
 
 
 def winners(rows):
-    """Seconds until ours passes the final score of the best rival, and what that rival needs."""
+    """Seconds until nearfar passes the final score of the best rival, and its seconds."""
     lines = []
     for (graph,), of_graph in grouped(rows, "graph").items():
         for name, title in SCORES.items():
@@ -97,11 +97,11 @@ def winners(rows):
                 ]
             )
     head = ["graph", "labels", "best rival", "its final F1-macro", "its seconds"]
-    return table([*head, "ours that passes it first", "our seconds", "times"], lines)
+    return table([*head, "first nearfar setting above it", "nearfar seconds", "speedup"], lines)
 
 
 def best_rival(rows, name):
-    """The runs of the best rival at its usual budget."""
+    """The runs of the best rival at the usual budget."""
     theirs = [row for row in rows if not is_ours(row["system"]) and name in row]
     by_system = grouped(theirs, "system").values()
     finals = [list(grouped(found, "setting").values())[-1] for found in by_system]
@@ -109,7 +109,7 @@ def best_rival(rows, name):
 
 
 def first_to_pass(rows, name, score):
-    """Our quickest runs with a median score above this."""
+    """The fastest runs of nearfar with a median score above this."""
     ours = [row for row in rows if is_ours(row["system"]) and name in row]
     passing = [found for found in grouped(ours, "setting").values() if median(found, name) > score]
     return min(passing, key=lambda found: median(found, "seconds"), default=None)
@@ -129,7 +129,7 @@ def plots(rows):
                     "file": f"{name.replace('score', 'quality')}-{graph}.svg",
                     "kind": "lines",
                     "title": f"{graph}: F1-macro against time ({title})",
-                    "x": "seconds (ours: whole process; theirs: walks and training)",
+                    "x": "seconds (nearfar: whole process; others: walks and training)",
                     "y": "test F1-macro",
                     "log": "x",
                     "lines": lines,

@@ -1,9 +1,9 @@
-"""What each law of negatives costs, against uniform ones: whole processes, default settings."""
+"""Cost of each distribution of negatives relative to uniform: whole processes, default settings."""
 
 from measure import in_turn
 from summary import grouped, median, spread, table
 
-TITLE = "Samplers against uniform"
+TITLE = "Samplers relative to uniform"
 
 
 def run(bench):
@@ -27,4 +27,4 @@ def show(rows):
             times = f"{seconds / uniform:.2f}" if uniform else ""
             taken, peak = spread(found, "seconds"), spread(found, "peak_bytes", 1e6)
             lines.append([graph, law, taken, times, peak])
-    return table(["graph", "negatives", "seconds", "times uniform", "peak MB"], lines)
+    return table(["graph", "negatives", "seconds", "ratio to uniform", "peak MB"], lines)

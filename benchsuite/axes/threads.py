@@ -1,4 +1,4 @@
-"""The same budget on one thread and on two. Ours gives the same bytes on any number of them."""
+"""The same budget on one and two threads. nearfar gives the same bytes on any number of threads."""
 
 from measure import in_turn
 from summary import failures, grouped, median, rates, spread, table
@@ -27,5 +27,5 @@ def show(rows):
         for (threads,), some in by_threads.items():
             gain = f"{median(some, 'rate') / one:.2f}" if one else ""
             lines.append([graph, system, f"{threads:.0f}", spread(some, "rate", 1e6), gain])
-    head = ["graph", "system", "threads", "M pairs/s", "times one thread"]
+    head = ["graph", "system", "threads", "M pairs/s", "speedup"]
     return table(head, lines) + failures(rows)

@@ -1,7 +1,7 @@
-"""Steps of walks per second: to any neighbour (order 1), and by node2vec's law (order 2).
+"""Walk steps per second: uniform steps (order 1) and node2vec steps (order 2).
 
-Ours are those of `cargo bench -p nearfar --bench walks`: the walks that the trainer makes, written
-to memory as it does. Theirs are the walks alone, as arrays of numbers: no strings, no sentences.
+For nearfar, `cargo bench -p nearfar --bench walks`: the walks of the trainer, written to memory as
+there. For rivals, the walks alone, as arrays of integers, without conversion to strings.
 """
 
 import json
@@ -17,7 +17,7 @@ NAMES = {"pubmed": "pubmed", "uniform": "random-1m-10m"}
 
 def run(bench):
     axis = bench.axis("walks")
-    rows = bench.told(lambda: ours(bench))
+    rows = bench.or_failure(lambda: ours(bench))
     for graph, what in bench.chosen(axis["graphs"]).items():
         cases = []
         for name in what["rivals"]:
@@ -33,7 +33,7 @@ def run(bench):
 
 
 def ours(bench):
-    """The benchmark's two graphs have names of their own; it takes those as words."""
+    """Runs the benchmark, whose graphs have names of their own."""
     graphs = bench.chosen(bench.axis("walks")["graphs"])
     words = [name for name, graph in NAMES.items() if graph in graphs]
     rows = parse(bench.ours.bench("walks", *words)) if words else []
@@ -41,14 +41,14 @@ def ours(bench):
 
 
 def parse(output):
-    """Lines of JSON, one a case."""
+    """Parses lines of JSON, one per case."""
     rows = []
-    for told in (json.loads(line) for line in output.splitlines() if line.startswith("{")):
-        graph = NAMES[told["graph"]]
-        setting = order(told["order"], told.get("p", 1.0), told.get("q", 1.0))
-        fixed = {"graph": graph, "nodes": told["nodes"], "system": "nearfar", "setting": setting}
-        fixed["threads"] = told["threads"]
-        rows += three(fixed, told["steps_per_second"], *told["range"])
+    for case in (json.loads(line) for line in output.splitlines() if line.startswith("{")):
+        graph = NAMES[case["graph"]]
+        setting = order(case["order"], case.get("p", 1.0), case.get("q", 1.0))
+        fixed = {"graph": graph, "nodes": case["nodes"], "system": "nearfar", "setting": setting}
+        fixed["threads"] = case["threads"]
+        rows += three(fixed, case["steps_per_second"], *case["range"])
     return rows
 
 
@@ -69,7 +69,7 @@ def show(rows):
             speed = spread(some, "rate", 1e6)
             lines.append([graph, setting, f"{threads:.0f}", system, speed, times])
     lines.sort(key=lambda line: (line[0], line[1], line[2]))
-    head = ["graph", "walks", "threads", "system", "M steps/s", "times the best rival"]
+    head = ["graph", "walks", "threads", "system", "M steps/s", "ratio to the best rival"]
     return table(head, lines) + failures(rows)
 
 
@@ -80,7 +80,7 @@ def plots(rows):
         {
             "file": "walks.svg",
             "kind": "bars",
-            "title": "Steps of walks per second, two threads",
+            "title": "Walk steps per second, two threads",
             "y": "million steps per second",
             "bars": bars(named, 1e6),
         }

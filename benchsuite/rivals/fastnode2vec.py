@@ -32,7 +32,7 @@ def embed(job):
         graph = make(read_edges(job).tolist())
     with stage("train"):
         trained = model(job, graph)
-        # A walk from every node is what it calls an epoch.
+        # An epoch of fastnode2vec is one walk from every node.
         trained.train(epochs=job["walks"] * job["epochs"], verbose=False)
     save(job, trained.wv.vectors, [int(name) for name in trained.wv.index_to_key])
     return {"amount": word2vec_pairs(job)}
@@ -46,7 +46,7 @@ def walks(job):
         for node in nodes:
             graph.generate_random_walk(job["length"], job["p"], job["q"], node)
 
-    shares = [range(first, n, job["threads"]) for first in range(job["threads"])] * job["walks"]
+    chunks = [range(first, n, job["threads"]) for first in range(job["threads"])] * job["walks"]
     with ThreadPoolExecutor(job["threads"]) as pool, stage("walks"):
-        list(pool.map(some, shares))
+        list(pool.map(some, chunks))
     return {"amount": steps(job)}

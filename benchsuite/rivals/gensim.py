@@ -1,4 +1,4 @@
-"""gensim's word2vec alone, on walks that a few lines of NumPy made; only training is timed."""
+"""gensim's word2vec alone, on walks made with NumPy; only training is timed."""
 
 import numpy
 from adapter import adjacency, word2vec

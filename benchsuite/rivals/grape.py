@@ -1,9 +1,8 @@
-"""GRAPE: ensmallen's skip-gram, walks and reader; it is what embiggen's DeepWalk calls.
+"""GRAPE: skip-gram, walks and reader of ensmallen, which embiggen's DeepWalk calls.
 
 Its skip-gram takes whole windows (ten nodes before the centre and nine after it) and draws
-`number_of_negative_samples` for a *centre*, not for a pair. So a centre in the middle of a walk has
-19 + 5 pairs. Context nodes equal to the centre are skipped; they are counted here all the same,
-in its favour.
+`number_of_negative_samples` per *centre*, not per pair. So a centre in the middle of a walk has
+19 + 5 pairs. Context nodes equal to the centre are skipped, but counted here, in its favour.
 """
 
 from adapter import save, stage, steps
@@ -38,7 +37,7 @@ def embed(job):
         walk_length=job["length"],
         iterations=job["walks"],
         window_size=job["window"],
-        # What embiggen's DeepWalk gives it.
+        # As embiggen's DeepWalk sets them.
         clipping_value=6.0,
         max_neighbours=100,
         learning_rate=0.01,

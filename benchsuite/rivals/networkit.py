@@ -1,6 +1,6 @@
-"""NetworKit: its node2vec, its all-pairs distances, its reader.
+"""NetworKit: node2vec, all-pairs distances, reader.
 
-Its node2vec has no window or negatives to set: they are the ten and five of the usual budget.
+Its node2vec has fixed window and negatives: ten and five, as in the usual budget.
 """
 
 import networkit
@@ -36,6 +36,6 @@ def distances(job):
     search = networkit.distance.APSP(loaded)
     with stage("distances"):
         search.run()
-    # One by one: all of them as Python's own lists would take several times the memory.
+    # One by one: all distances as Python lists would take several times the memory.
     first_row = sum(search.getDistance(0, node) for node in range(job["nodes"]))
     return {"amount": job["nodes"] ** 2, "sum": int(first_row)}

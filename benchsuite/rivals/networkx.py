@@ -1,4 +1,4 @@
-"""NetworkX: its reader."""
+"""NetworkX: reader."""
 
 import networkx
 from adapter import stage

@@ -1,6 +1,6 @@
 """nodevectors: walks by csrgraph, training by gensim's word2vec.
 
-It calls gensim by names of before version 4, which no longer builds; they are translated.
+It uses argument names of gensim before version 4, which no longer builds; they are translated.
 """
 
 import csrgraph

@@ -9,7 +9,7 @@ from pecanpy import pecanpy
 
 
 def make(job, matrix):
-    """The mode that its authors recommend: the fast one for walks of the first order."""
+    """The mode that its authors recommend; for first-order walks the fast one."""
     first_order = job["p"] == 1 and job["q"] == 1
     mode = pecanpy.FirstOrderUnweighted if first_order else pecanpy.SparseOTF
     numba.set_num_threads(job["threads"])
@@ -22,9 +22,9 @@ def make(job, matrix):
 
 
 def walker(job, graph):
-    """Its walks as numbers, compiled: `simulate_walks` up to where it turns them into strings.
+    """Compiled walks as integers: `simulate_walks` up to the conversion to strings.
 
-    It compiles anew for every graph, so a walk of two nodes goes ahead.
+    It is compiled for every graph anew, so short walks are made first as a warm-up.
     """
     graph._preprocess_transition_probs()
     forward, has_neighbours = graph.get_move_forward(), graph.get_has_nbrs()
@@ -34,7 +34,7 @@ def walker(job, graph):
         numpy.random.seed(job["seed"])
         numpy.random.shuffle(starts)
         with ProgressBar(total=starts.size, disable=True) as progress:
-            # Its length counts steps; one more column says how long the walk is.
+            # The length counts steps; an extra column holds the length of the walk.
             return graph._random_walks(
                 starts.size, length - 1, job["seed"], starts, has_neighbours, forward, progress
             )

@@ -1,4 +1,4 @@
-"""scikit-network: its spectral embedding, as one that trains no pairs, and its reader."""
+"""scikit-network: spectral embedding, as a method without pairs, and reader."""
 
 from adapter import adjacency, save, stage
 from sknetwork.data import from_csv

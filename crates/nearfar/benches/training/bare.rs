@@ -1,7 +1,7 @@
-//! What the trainer is measured against: bare arithmetic, racing threads, and the machine.
+//! References for the trainer: bare arithmetic, Hogwild, and the limits of the machine.
 
-#![allow(unsafe_code, reason = "kernels, and threads that race on purpose")]
-#![allow(clippy::inline_always, reason = "a vector that is not inlined is not in a register")]
+#![allow(unsafe_code, reason = "kernels, and data races on purpose")]
+#![allow(clippy::inline_always, reason = "vectors stay in registers only if inlined")]
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::{DIM, STEP};
 
 const LANES: usize = 16;
 
-/// Runs a function with the widest vectors of this machine.
+/// Runs a function with the widest vector instructions of this machine.
 macro_rules! on_this_machine {
     ($function:ident ( $($argument:expr),* )) => {{
         #[cfg(target_arch = "x86_64")]
@@ -38,15 +38,16 @@ macro_rules! on_this_machine {
     }};
 }
 
-/// What the machine can do on two threads.
+/// Limits of the machine on two threads.
 pub(crate) struct Ceilings {
-    /// Bytes a second, half read and half written, in order, far beyond the caches.
+    /// Bytes per second, half read and half written, sequentially, on an array much larger than the
+    /// caches.
     pub(crate) memory: f64,
-    /// Multiplications and additions a second, in registers.
+    /// Multiplications and additions per second, in registers.
     pub(crate) arithmetic: f64,
 }
 
-/// Measures the ceilings.
+/// Measures the limits.
 pub(crate) fn ceilings() -> Ceilings {
     const ROUNDS: usize = 1_000_000;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
@@ -69,7 +70,7 @@ pub(crate) fn ceilings() -> Ceilings {
     })
 }
 
-/// Small numbers that differ.
+/// Fills the table with small distinct values.
 pub(crate) fn fill(table: &mut [f32]) {
     table.par_iter_mut().enumerate().for_each(|(at, value)| {
         *value = ((at.wrapping_mul(2_654_435_761) >> 7 & 1023) as f32 - 512.0) * 1e-4;
@@ -77,7 +78,7 @@ pub(crate) fn fill(table: &mut [f32]) {
 }
 
 /// Trains as many pairs as an epoch has, each centre with random rows, every thread in its own
-/// share of the table. Returns how many pairs there were.
+/// part of the table. Returns the number of pairs.
 pub(crate) fn train(table: &mut [f32], n: usize, sampling: Sampling) -> u64 {
     let threads = rayon::current_num_threads();
     let rows = n / threads;
@@ -88,23 +89,23 @@ pub(crate) fn train(table: &mut [f32], n: usize, sampling: Sampling) -> u64 {
         let address = table.as_mut_ptr();
         for centre in 0..rows {
             others.fill_with(|| rng.below(rows) as Node);
-            // SAFETY: all rows are in this thread's part of the table.
+            // SAFETY: all rows are within this thread's part of the table.
             unsafe { on_this_machine!(pairs(address, centre, &others, count / 4)) };
         }
     });
     (rows * threads * count) as u64
 }
 
-/// A table that threads write to as they like.
+/// A table that threads write to without synchronisation.
 #[derive(Clone, Copy)]
 struct Shared(*mut f32);
-// SAFETY: none. Threads that meet lose updates; this is what the measured rivals do, and it is
-// only done here.
+// SAFETY: not sound. Concurrent writes lose updates; this is what Hogwild trainers do, and it is
+// only done in this benchmark.
 unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
-/// The trainer without blocks: every node samples its pairs and trains them at once, on a table
-/// that all threads share without locks. Returns how many pairs there were.
+/// Hogwild, the trainer without blocks: every node samples its pairs and trains them immediately,
+/// on a table that all threads share without locks. Returns the number of pairs.
 pub(crate) fn racing(
     table: &mut [f32],
     positives: &dyn PositiveSource,
@@ -126,7 +127,7 @@ pub(crate) fn racing(
                 )
             },
             |(others, walk, far), centre| {
-                // All of it, so that the closure does not take the bare pointer.
+                // Copies the whole struct: a closure that captures the raw pointer is not Sync.
                 let Shared(table) = { shared };
                 others.clear();
                 let mut rng = Rng::new(sampling.seed, Purpose::Walk, epoch, centre as u64);
@@ -138,7 +139,7 @@ pub(crate) fn racing(
                 let mut rng = Rng::new(sampling.seed, Purpose::Negative, epoch, centre as u64);
                 negatives.fill(centre as Node, &mut rng, far);
                 others.extend_from_slice(far);
-                // SAFETY: all rows are in the table; that threads race is the point.
+                // SAFETY: all rows are within the table; data races are intended here.
                 unsafe { on_this_machine!(pairs(table, centre, others, near)) };
                 others.len() as u64
             },
@@ -174,23 +175,23 @@ for_machine!(wide, "avx512f");
 #[cfg(target_arch = "x86_64")]
 for_machine!(narrow, "avx2,fma");
 
-/// One centre against other rows: products, a cheap sigmoid, updates; nothing else.
+/// One centre with other rows: dot products, a cheap sigmoid, updates; nothing else.
 ///
 /// # Safety
 ///
-/// All rows are in the table.
+/// All rows must be within the table.
 #[inline(always)]
 unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
     let row = |at: usize| unsafe { &mut *table.add(at * DIM).cast::<[f32; DIM]>() };
     let old = *row(centre);
     let mut sum = [0.0_f32; DIM];
     for (at, &other) in others.iter().enumerate() {
-        // As in the trainer, or memory would keep the arithmetic waiting.
+        // Prefetched as in the trainer; otherwise memory latency would hide the arithmetic.
         #[cfg(target_arch = "x86_64")]
         if let Some(&next) = others.get(at + 8) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let next = table.wrapping_add(next as usize * DIM).cast::<i8>();
-            // SAFETY: asking for memory in advance does not read it.
+            // SAFETY: a prefetch does not access memory.
             (0..DIM / LANES).for_each(|line| unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(line * 64));
             });
@@ -225,7 +226,7 @@ unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
     }
 }
 
-/// Chains of multiplications that do not wait for each other, as many as registers are sure to hold.
+/// Independent chains of multiplications, few enough for the registers of every instruction set.
 const CHAINS: usize = 8;
 
 #[inline(always)]

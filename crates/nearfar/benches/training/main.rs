@@ -1,18 +1,18 @@
-//! The stream trainer's speed, beside what the machine could do.
+//! Speed of the stream trainer, compared with bare arithmetic, Hogwild and the machine's limits.
 //!
-//! For graphs of several sizes, samplers and numbers of threads: pairs per second with sampling
-//! and without, and in the same run three rivals on a table of the same size:
+//! For graphs of several sizes, samplers and numbers of threads: pairs per second with and without
+//! sampling, and in the same run, on a table of the same size:
 //!
-//! - *bare*: only the arithmetic of the same number of pairs, at random rows, every thread in a
-//!   table of its own share ([`bare`]);
-//! - *racing*: the same sampling, trained at once by threads that share one table without locks,
-//!   the usual way ([`racing`]);
-//! - the *ceilings* of memory and arithmetic ([`ceilings`]).
+//! - *bare*: only the arithmetic of the same number of pairs, on random rows, every thread in its
+//!   own part of the table ([`bare`]);
+//! - *Hogwild*: the same sampling, trained immediately by threads that share one table without
+//!   locks, as is usual (`bare::racing`);
+//! - the limits of memory bandwidth and arithmetic (`bare::ceilings`).
 //!
-//! Run with `cargo bench -p nearfar --bench training [-- WORDS]`; sizes and samplers among the words
-//! choose what is run. Figures are medians of five runs in turn, with the smallest and the largest.
+//! Run with `cargo bench -p nearfar --bench training [-- SIZE|SAMPLER ...]`; without arguments,
+//! everything is run. Values are medians of five interleaved runs, with minimum and maximum.
 
-#![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bare;
 
@@ -36,23 +36,24 @@ use nearfar::train::stream::{self, Tables};
 const DIM: usize = 128;
 const SIZES: [&str; 3] = ["2500", "20000", "1000000"];
 const RUNS: usize = 5;
-/// Operations of one pair: a product, and two steps of a multiplication and an addition a number.
+/// Operations of one pair: a dot product and two updates, each a multiplication and an addition per
+/// dimension.
 const FLOPS: f64 = 6.0 * DIM as f64;
-/// Bytes of one pair if its other end comes from memory and goes back there, and its centre stays
-/// in registers: rows that are met again while they are in a cache save some of them.
+/// Memory traffic of one pair if the row of its other node is read from and written to memory, and
+/// its centre stays in registers. Rows that are used again while they are in a cache reduce it.
 const BYTES: f64 = 2.0 * 4.0 * DIM as f64;
 const STEP: Step = Step { near: 0.01, far: 0.01, shrink: 0.999 };
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    // What is not named at all is not chosen from.
+    // Without an argument of this kind, all are selected.
     let asked = |name: &str, all: &[&str]| {
         words.iter().any(|word| word == name)
             || !words.iter().any(|word| all.contains(&word.as_str()))
     };
     let ceilings = bare::ceilings();
     println!(
-        "two threads: {:.1} GB/s of memory read and written, {:.0} GFlop/s; kernel {}",
+        "two threads: {:.1} GB/s memory bandwidth, {:.0} GFlop/s; instruction set {}",
         ceilings.memory / 1e9,
         ceilings.arithmetic / 1e9,
         InstructionSet::detect().name()
@@ -64,7 +65,7 @@ fn main() {
         }
         let graph = Arc::new(power_law(nodes, 5 * nodes / 2));
         for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::LandmarkApprox] {
-            // Exact distances of a million nodes take hours.
+            // Exact distances of a million nodes would take hours.
             let feasible = negatives != Negatives::Distance || nodes <= 20_000;
             if feasible && asked(negatives.name(), &["uniform", "distance", "landmark-approx"]) {
                 compare(&graph, negatives, &ceilings);
@@ -73,14 +74,14 @@ fn main() {
     }
 }
 
-/// Times of some epochs, measured in turn.
+/// Measures all variants, interleaved, and prints their rates.
 fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
     let landmarks = Some(LandmarkCount::Count((graph.nodes() / 10).min(1000)));
     let config = NegativeConfig { negatives, landmarks, ..Default::default() };
     let plan = NegativePlan::new(graph, &config, &Budget::default()).expect("a fitting plan");
     let sampler = plan.build(graph).expect("a sampler");
     let walk = Walk::new(graph);
-    // One thread takes its time on large graphs.
+    // One thread would take too long on large graphs.
     let threads: &[usize] = if graph.nodes() > 100_000 { &[2] } else { &[1, 2] };
     for &threads in threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
@@ -94,7 +95,7 @@ fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
         let [all, buckets, bare, racing] = rates.map(Spread::of);
         println!(
             "{:>8} nodes  {negatives:<14?}  {threads} threads  M pairs/s: {all} with sampling, \
-             {buckets} without; bare {bare} ({:.0} %), racing {racing} ({:.2} times); roofline: \
+             {buckets} without; bare {bare} ({:.0} %), Hogwild {racing} (speedup {:.2}); roofline: \
              {:.0} % of arithmetic, {:.0} % of memory",
             graph.nodes(),
             100.0 * all.median / bare.median,
@@ -105,7 +106,7 @@ fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
     }
 }
 
-/// Million pairs per second over some epochs: ours with sampling, ours without, bare, racing.
+/// Million pairs per second over some epochs: the trainer with and without sampling, bare, Hogwild.
 fn epochs(
     graph: &Graph,
     positives: &dyn PositiveSource,
@@ -113,7 +114,7 @@ fn epochs(
     run: u64,
 ) -> [f64; 4] {
     let n = graph.nodes();
-    // As many as a run has, or the patience for large graphs.
+    // As many as a run has by default, but fewer on large graphs to limit the time.
     let epochs = if n > 100_000 { 2 } else { 12 };
     let ahead = if negatives.visits_are_slow() { epochs as usize } else { 1 };
     let sampling = Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead, seed: run };
@@ -128,11 +129,11 @@ fn epochs(
     let (mut count, mut training) = (0, Duration::ZERO);
     for epoch in 0..epochs {
         let sampled = pairs.sample(sources, sampling, epoch, keep_going);
-        assert!(sampled.is_ok_and(|done| done.is_continue()), "nobody stops it");
+        assert!(sampled.is_ok_and(|done| done.is_continue()), "no sink stops it");
         let sampled = Instant::now();
         let loss =
             stream::train(InstructionSet::detect(), &mut tables, &pairs, |_| STEP, keep_going);
-        assert!(loss.is_ok_and(|loss| loss.is_continue()), "nobody stops it");
+        assert!(loss.is_ok_and(|loss| loss.is_continue()), "no sink stops it");
         training += sampled.elapsed();
         count += pairs.count;
     }
@@ -150,7 +151,7 @@ fn epochs(
     [ours[0], ours[1], bare, rate(trained, start.elapsed())]
 }
 
-/// A median with the smallest and the largest.
+/// A median with minimum and maximum.
 struct Spread {
     median: f64,
     range: (f64, f64),
@@ -169,7 +170,7 @@ impl std::fmt::Display for Spread {
     }
 }
 
-/// A connected graph, the degrees of which follow a power law.
+/// A connected graph with heavy-tailed degrees.
 fn power_law(nodes: usize, edges: usize) -> Graph {
     let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
     let mut pairs = Vec::with_capacity(edges);
