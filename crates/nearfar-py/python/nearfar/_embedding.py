@@ -218,7 +218,8 @@ def embed(
         ``protocol="paper"``.
     walks : int, default=None
         Walks per node and epoch. ``None`` selects about 60 positive pairs per directed edge over the
-        whole run, but at least 5 walks; 5 for networks; 50 with ``protocol="paper"``.
+        whole run, but at least 5 windows per node and epoch; 5 walks for graph neural networks; 50
+        with ``protocol="paper"``.
     k : int, default=None
         Negatives per window, 1 to 1000. ``None`` selects 10; 20 with ``protocol="paper"``; 1 for gae
         and vgae.
@@ -230,12 +231,13 @@ def embed(
         Vectors per node: 2 adds a context vector (``trainer="stream"`` only).
     epochs : int, default=None
         Passes over all nodes. ``None`` selects 12 for ``"stream"``, 30 for ``"batch"``, 60 for
-        ``"exact"``, 400 for networks.
+        ``"exact"``, 400 for graph neural networks.
     lr : float, default=None
         Initial learning rate, above 0 and at most 10. It decays linearly to 0, except with
         ``"batch"``. ``None`` selects 0.5; 0.01 for ``"batch"``.
     batch : int, default=None
-        Start nodes per minibatch of ``trainer="batch"``. ``None`` selects 8; all nodes for networks.
+        Start nodes per minibatch of ``trainer="batch"``. ``None`` selects 8; all nodes for graph
+        neural networks.
     l2 : float or "auto", default="auto"
         L2 regularisation λ, 0 to 2. ``"auto"`` adapts it during training. ``trainer="batch"``
         has no L2 regularisation.
