@@ -1,4 +1,4 @@
-//! Graphs: from arrays, from files, made up; and what can be asked of them.
+//! Graphs: from arrays, files and generators; distances and statistics.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use crate::options::Options;
 use crate::work;
 
-/// A graph, and what is known about its nodes.
+/// A graph with the labels and splits of its nodes.
 #[pyclass(frozen, module = "nearfar._nearfar")]
 pub(crate) struct Graph {
     pub(crate) shared: Arc<nearfar::graph::Graph>,
@@ -25,27 +25,28 @@ pub(crate) struct Graph {
     notes: Vec<String>,
 }
 
-/// Integers that are rows, in one of the two types that arrays of them have.
+/// An array of rows, in either of the integer types that NumPy and SciPy use for indices.
 #[derive(FromPyObject)]
 pub(crate) enum Rows<'py> {
-    Long(PyReadonlyArray1<'py, i64>),
-    Short(PyReadonlyArray1<'py, i32>),
+    Int64(PyReadonlyArray1<'py, i64>),
+    Int32(PyReadonlyArray1<'py, i32>),
 }
 
-/// Ids as Python is to see them.
+/// Node ids as Python objects.
 #[derive(IntoPyObject)]
 pub(crate) enum PyIds {
     Integers(Py<PyArray1<i64>>),
-    Texts(Vec<String>),
+    Strings(Vec<String>),
 }
 
+/// Sources, targets, and weights if the graph has them.
 type Edges<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<f32>>>);
 
 #[pymethods]
 impl Graph {
-    /// Builds a graph from its edges. Without a number of nodes there are as many as the largest
-    /// row says; without ids they are called 0, 1, 2, …
+    /// Builds a graph from its edges. The default number of nodes is the largest row plus 1; the
+    /// default ids are 0, 1, 2, …
     #[new]
     #[pyo3(signature = (sources, targets, weights=None, nodes=None, ids=None))]
     fn new(
@@ -65,10 +66,10 @@ impl Graph {
             let (graph, dropped) = EdgeList { pairs, weights, ids: names(nodes, ids) }.build()?;
             Ok(Dataset { dropped, ..Dataset::of(graph) })
         })?;
-        Ok(Self::of(graph))
+        Ok(Self::from_dataset(graph))
     }
 
-    /// Builds a graph of nodes 0, 1, 2, … from the rows of a compressed matrix.
+    /// Builds a graph with ids 0, 1, 2, … from a CSR matrix.
     #[staticmethod]
     #[pyo3(signature = (offsets, targets, weights=None))]
     fn from_rows(
@@ -80,13 +81,13 @@ impl Graph {
         let (offsets, targets) = (offsets.read(None)?, targets.read(None)?);
         let weights = weights.map(|weights| weights.as_array().to_vec());
         let graph = work::run(py, None, None, move |_| {
-            let offsets: Vec<usize> = offsets.into_iter().map(|at| at as usize).collect();
+            let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
             let ids = names(offsets.len().saturating_sub(1), None);
             let rows = nearfar::graph::Rows { offsets, targets, weights, ids };
             let (graph, dropped) = rows.build()?;
             Ok(Dataset { dropped, ..Dataset::of(graph) })
         })?;
-        Ok(Self::of(graph))
+        Ok(Self::from_dataset(graph))
     }
 
     /// The number of nodes.
@@ -107,7 +108,7 @@ impl Graph {
         self.shared.is_weighted()
     }
 
-    /// How many edges are not in the graph, and why.
+    /// Numbers of dropped edges, by reason.
     #[getter]
     fn dropped<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dropped = PyDict::new(py);
@@ -117,98 +118,101 @@ impl Graph {
         Ok(dropped)
     }
 
-    /// What a reader should know about how a file was understood.
+    /// Warnings about how the file was read.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }
 
-    /// The names of the labels, and for each row its labels as places among them.
+    /// The label names, and for each row the indices of its labels among them.
     #[getter]
     fn labels(&self) -> Option<(Vec<String>, Vec<Vec<u32>>)> {
         self.labels.as_ref().map(|labels| (labels.names.clone(), labels.of.clone()))
     }
 
-    /// For each row the part that it has in an experiment.
+    /// The split of each row: train, val, test or none.
     #[getter]
     fn splits(&self) -> Option<Vec<Option<&'static str>>> {
         let splits = self.splits.as_ref()?;
         Some(splits.iter().map(|split| split.map(nearfar::graph::Split::name)).collect())
     }
 
-    /// The ids: none if they are 0, 1, 2, …
+    /// The ids; `None` for 0, 1, 2, …
     fn ids(&self, py: Python<'_>) -> Option<PyIds> {
         ids(py, self.shared.ids())
     }
 
-    /// Every edge once: sources, targets, and weights if there are any.
+    /// Each edge once: sources, targets, and weights if the graph has them.
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
         let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..graph.nodes() as Node {
-            for (at, &to) in graph.neighbours(row).iter().enumerate().filter(|(_, to)| row < **to) {
+            let neighbours = graph.neighbours(row).iter().enumerate();
+            for (index, &target) in neighbours.filter(|(_, target)| row < **target) {
                 sources.push(row);
-                targets.push(to);
-                weights.extend(graph.weights(row).map(|weights| weights[at]));
+                targets.push(target);
+                weights.extend(graph.weights(row).map(|weights| weights[index]));
             }
         }
         let weights = graph.is_weighted().then(|| PyArray1::from_vec(py, weights));
         (PyArray1::from_vec(py, sources), PyArray1::from_vec(py, targets), weights)
     }
 
-    /// The rows of the largest component, in increasing order, and the graph among them.
+    /// The rows of the largest component, in increasing order, and the induced subgraph.
     fn largest_component<'py>(
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyArray1<u32>>, Self)> {
-        let own = Arc::clone(&self.shared);
-        let (rows, graph) = work::run(py, None, None, move |_| {
-            let components = nearfar::graph::Components::new(&own);
+        let graph = Arc::clone(&self.shared);
+        let (rows, largest) = work::run(py, None, None, move |_| {
+            let components = nearfar::graph::Components::new(&graph);
             let rows = components.members(components.largest());
-            let graph = own.induced(&rows);
-            Ok((rows, graph))
+            let largest = graph.induced(&rows);
+            Ok((rows, largest))
         })?;
-        let graph = Self { dropped: self.dropped, ..Self::of(Dataset::of(graph)) };
+        let graph = Self { dropped: self.dropped, ..Self::from_dataset(Dataset::of(largest)) };
         Ok((PyArray1::from_vec(py, rows), graph))
     }
 
-    /// Sizes, components and how far apart nodes are, as JSON.
+    /// Sizes, components and the distribution of distances, as JSON.
     #[pyo3(signature = (sources=None, seed=0))]
     fn stats(&self, py: Python<'_>, sources: Option<usize>, seed: u64) -> PyResult<String> {
-        let (own, classes) = (Arc::clone(&self.shared), self.labels.as_ref().map(Labels::classes));
+        let classes = self.labels.as_ref().map(Labels::classes);
+        let graph = Arc::clone(&self.shared);
         work::run(py, None, None, move |_| {
-            let summary = DistanceSummary { classes, ..DistanceSummary::new(&own, sources, seed) };
+            let summary =
+                DistanceSummary { classes, ..DistanceSummary::new(&graph, sources, seed) };
             Ok(serde_json::to_string(&summary).unwrap_or_default())
         })
     }
 
-    /// A row of distances to all nodes for each source; −1 where there is no path.
+    /// Distances from each source to all nodes, in hops; −1 where there is no path.
     fn distances<'py>(
         &self,
         py: Python<'py>,
         sources: Rows<'_>,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
         let sources = sources.read(Some(self.shared.nodes()))?;
-        let (own, count) = (Arc::clone(&self.shared), sources.len());
-        let hops = work::run(py, None, None, move |_| Ok(hops(&own, &sources)))?;
+        let (graph, count) = (Arc::clone(&self.shared), sources.len());
+        let hops = work::run(py, None, None, move |_| Ok(hops(&graph, &sources)))?;
         PyArray1::from_vec(py, hops).reshape([count, self.shared.nodes()])
     }
 }
 
 impl Graph {
-    fn of(dataset: Dataset) -> Self {
+    fn from_dataset(dataset: Dataset) -> Self {
         let Dataset { graph, labels, splits, dropped, notes } = dataset;
         Self { shared: Arc::new(graph), labels, splits, dropped, notes }
     }
 }
 
 impl Rows<'_> {
-    /// Copies them. Fails if one is negative, or not below the number of nodes.
+    /// Copies the rows; an error if one is not in 0 to `nodes` − 1.
     pub(crate) fn read(self, nodes: Option<usize>) -> PyResult<Vec<Node>> {
         let nodes = nodes.unwrap_or(Node::MAX as usize).min(Node::MAX as usize);
         match self {
-            Self::Long(rows) => read_rows(&rows.as_array(), nodes),
-            Self::Short(rows) => read_rows(&rows.as_array(), nodes),
+            Self::Int64(rows) => read_rows(&rows.as_array(), nodes),
+            Self::Int32(rows) => read_rows(&rows.as_array(), nodes),
         }
     }
 }
@@ -217,19 +221,15 @@ fn read_rows<T: Copy + Into<i64>>(rows: &ArrayView1<'_, T>, nodes: usize) -> PyR
     let fits = |row: i64| usize::try_from(row).is_ok_and(|row| row < nodes);
     match rows.iter().position(|&row| !fits(row.into())) {
         None => Ok(rows.iter().map(|&row| row.into() as Node).collect()),
-        Some(at) => {
-            let row = rows[at].into();
-            let message = if row < 0 {
-                format!("node {row} at place {at}: nodes are integers from 0 on")
-            } else {
-                format!("node {row} at place {at} in a graph of {nodes} nodes, 0 to {}", nodes - 1)
-            };
+        Some(index) => {
+            let row = rows[index].into();
+            let message = format!("node {row} at index {index}; expected 0 ≤ node < {nodes}");
             Err(PyValueError::new_err(message))
         }
     }
 }
 
-/// The ids of n nodes.
+/// The ids of a graph or embedding with this number of nodes; 0, 1, 2, … if none are given.
 pub(crate) fn names(nodes: usize, ids: Option<Vec<String>>) -> NodeIds {
     match ids {
         None => NodeIds::Range { start: 0, len: nodes },
@@ -237,29 +237,31 @@ pub(crate) fn names(nodes: usize, ids: Option<Vec<String>>) -> NodeIds {
     }
 }
 
-/// What ids stand for: integers if all of them are, else texts. None for 0, 1, 2, …
+/// The ids as integers if all of them are, else as strings; `None` for 0, 1, 2, …
 pub(crate) fn ids(py: Python<'_>, ids: &NodeIds) -> Option<PyIds> {
     if let NodeIds::Range { start: 0, .. } = ids {
         return None;
     }
-    let texts: Vec<String> = (0..ids.len() as Node).map(|row| ids.get(row).into()).collect();
-    // Only what is written in the one usual way: 07 and 7 are two nodes.
-    let integer = |text: &String| text.parse().ok().filter(|id: &i64| id.to_string() == *text);
-    Some(match texts.iter().map(integer).collect::<Option<Vec<i64>>>() {
+    let strings: Vec<String> = (0..ids.len() as Node).map(|row| ids.get(row).into()).collect();
+    // Only canonical integers: 07 and 7 are different nodes.
+    let integer =
+        |string: &String| string.parse().ok().filter(|id: &i64| id.to_string() == *string);
+    Some(match strings.iter().map(integer).collect::<Option<Vec<i64>>>() {
         Some(integers) => PyIds::Integers(PyArray1::from_vec(py, integers).unbind()),
-        None => PyIds::Texts(texts),
+        None => PyIds::Strings(strings),
     })
 }
 
-/// Reads a graph from a path or makes a built-in one.
+/// Reads a graph from a path, or generates a built-in one.
 #[pyfunction]
 #[pyo3(signature = (source, nodes=None))]
 pub(crate) fn read(py: Python<'_>, source: String, nodes: Option<String>) -> PyResult<Graph> {
     let options = ReadOptions { nodes: nodes.map(Into::into), ..Default::default() };
-    work::run(py, None, None, move |_| nearfar::graph::read(&source, &options)).map(Graph::of)
+    work::run(py, None, None, move |_| nearfar::graph::read(&source, &options))
+        .map(Graph::from_dataset)
 }
 
-/// Makes a synthetic graph: one of the paper's, or one of another exponent.
+/// Generates a synthetic graph: a preset of the paper, or a power law of another exponent.
 #[pyfunction]
 pub(crate) fn synth(py: Python<'_>, preset: Option<&str>, options: &str) -> PyResult<Graph> {
     let mut options = Options::parse(options)?;
@@ -272,5 +274,5 @@ pub(crate) fn synth(py: Python<'_>, preset: Option<&str>, options: &str) -> PyRe
     }
     let config = options.put(config)?;
     options.end()?;
-    work::run(py, None, None, move |_| nearfar::graph::synth(&config)).map(Graph::of)
+    work::run(py, None, None, move |_| nearfar::graph::synth(&config)).map(Graph::from_dataset)
 }

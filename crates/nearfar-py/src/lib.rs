@@ -1,8 +1,8 @@
-//! The engine room of the Python package `nearfar`: arrays and options in, arrays out.
+//! The extension module of the Python package `nearfar`: arrays and options in, arrays out.
 //!
-//! Everything that people see, from turning a NetworkX graph into arrays to the estimator of
-//! scikit-learn, is Python, in `python/nearfar`. Nothing is decided here that the library does
-//! not decide: the same options give the same bytes as on the command line.
+//! The public interface, from the conversion of NetworkX graphs to the scikit-learn estimator, is
+//! Python code in `python/nearfar`. This module only translates between Python and the library, so
+//! the same options give the same bytes as on the command line.
 
 mod embedding;
 mod error;
@@ -13,7 +13,7 @@ mod report;
 mod sampler;
 mod work;
 
-/// What `python/nearfar` is built on.
+/// The private module `nearfar._nearfar`.
 #[pyo3::pymodule]
 mod _nearfar {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! The page that `nearfar report` writes.
+//! The HTML report, as `nearfar report` writes it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::graph::Graph;
 use crate::options::{Options, Threads, check};
 use crate::work;
 
-/// Files that belong to the vectors: the log of their training, scores of links.
+/// The training log, and the output of `nearfar links --json`.
 type Files = (Option<PathBuf>, Option<PathBuf>);
 
-/// Writes a page about vectors, whose rows are those of the graph.
+/// Writes the report of an embedding, whose rows must be in the order of the graph's.
 #[pyfunction]
 #[pyo3(signature = (embedding, path, name, graph, labels, splits, files, options))]
-#[expect(clippy::too_many_arguments, reason = "one for each thing that a report may be about")]
+#[expect(clippy::too_many_arguments, reason = "one argument per optional input of a report")]
 pub(crate) fn report(
     py: Python<'_>,
     embedding: &Embedding,

@@ -1,15 +1,14 @@
-//! Work that Python waits for.
+//! Long-running work on behalf of a Python call.
 //!
-//! It runs on threads of its own, which never see Python, while the thread that asked lets others
-//! have the interpreter. Twenty times a second that thread looks whether Ctrl-C was pressed, and
-//! in between it passes on what the work tells: callbacks run where the call was made, and what
-//! they raise comes out of it.
+//! The work runs on threads that never touch Python, while the calling thread releases the GIL. The
+//! calling thread checks for Ctrl-C twenty times a second and forwards the work's events: callbacks
+//! run in the thread of the call, and their exceptions propagate from it.
 //!
-//! Each call has its own pool. That costs some ten microseconds a thread, and in exchange a
-//! process that forks, calls from several threads, or goes on after an interrupted call finds
-//! nothing in a state that it must not see. Training whose caller is gone ends between two rounds,
-//! within a fraction of a second; what tells nothing, as counting distances, goes on to its end,
-//! unheard.
+//! Each call has its own thread pool. That costs about ten microseconds per thread; in exchange, a
+//! process that forks, calls from several threads, or continues after an interrupted call shares no
+//! pool state between calls. After an interrupt, training stops between two rounds, within a
+//! fraction of a second; work without events, such as computing distances, runs to its end in the
+//! background and its result is discarded.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,65 +25,67 @@ use serde::Serialize;
 
 use crate::error::exception;
 
-/// How often the waiting thread looks for Ctrl-C.
-const TICK: Duration = Duration::from_millis(50);
+/// Interval at which the calling thread checks for Ctrl-C.
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often callers hear of mere progress, which is to be told a thousand times a second.
-const PACE: Duration = Duration::from_millis(100);
+/// Minimum interval between two progress events, which the library emits up to a thousand times a
+/// second.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Something that happened, as JSON, and where to answer whether to go on.
-struct Told {
+/// An event as JSON, and the channel for the reply whether to continue.
+struct Message {
     event: String,
-    answer: Sender<ControlFlow<()>>,
+    reply: Sender<ControlFlow<()>>,
 }
 
-/// The ear of whoever waits for the work.
+/// The work's handle to the thread that made the call.
 pub(crate) struct Caller {
-    told: Sender<Told>,
-    last: Instant,
+    messages: Sender<Message>,
+    last_sent: Instant,
     stopped: bool,
-    gone: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
 }
 
-/// Says that nobody waits any more, however that came about.
-struct Waiting(Arc<AtomicBool>);
+/// Sets the flag on drop: the call has returned, normally or by an error.
+struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Caller {
-    /// Tells an event and waits for the answer. Whoever said stop once, or is gone, is not asked
-    /// again.
+    /// Sends an event and waits for the reply. After a reply to stop, or once the call has returned,
+    /// nothing more is sent.
     pub(crate) fn tell(&mut self, event: &impl Serialize) -> ControlFlow<()> {
         if self.answer().is_continue() {
-            let (answer, answered) = channel();
+            let (reply, replies) = channel();
             let event = serde_json::to_string(event).unwrap_or_default();
-            let told = self.told.send(Told { event, answer }).is_ok();
-            self.stopped = !told || answered.recv().unwrap_or(ControlFlow::Break(())).is_break();
-            self.last = Instant::now();
+            let sent = self.messages.send(Message { event, reply }).is_ok();
+            self.stopped = !sent || replies.recv().unwrap_or(ControlFlow::Break(())).is_break();
+            self.last_sent = Instant::now();
         }
         self.answer()
     }
 
-    /// The last answer; stop, if nobody waits.
+    /// The last reply; `Break` once the call has returned.
     pub(crate) fn answer(&self) -> ControlFlow<()> {
-        let stop = self.stopped || self.gone.load(Relaxed);
+        let stop = self.stopped || self.cancelled.load(Relaxed);
         if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 impl Sink for Caller {
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
-        let soon = matches!(event, Event::Progress { .. }) && self.last.elapsed() < PACE;
-        Ok(if soon { self.answer() } else { self.tell(event) })
+        let skip =
+            matches!(event, Event::Progress { .. }) && self.last_sent.elapsed() < PROGRESS_INTERVAL;
+        Ok(if skip { self.answer() } else { self.tell(event) })
     }
 }
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
     }
 }
 
-/// Does `work` on `threads` threads, or one a core. `callback` is called with every event that
-/// the work tells, as JSON; if it answers with something false, the work is asked to end.
+/// Runs `work` on `threads` threads; by default one per core. `callback` is called with every event
+/// as JSON; if it returns a false value, the work is asked to stop.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
@@ -92,46 +93,46 @@ pub(crate) fn run<T: Send + 'static>(
     work: impl FnOnce(&mut Caller) -> nearfar::Result<T> + Send + 'static,
 ) -> PyResult<T> {
     if threads == Some(0) {
-        return Err(PyValueError::new_err("threads is 0; it takes at least 1"));
+        return Err(PyValueError::new_err("threads is 0; expected at least 1"));
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
     let pool =
         pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
-    let (told, messages) = channel();
+    let (messages, received) = channel();
     let (done, result) = channel();
-    let gone = Arc::new(AtomicBool::new(false));
-    let waiting = Waiting(Arc::clone(&gone));
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let cancel = CancelOnDrop(Arc::clone(&cancelled));
     pool.spawn(move || {
-        let mut caller = Caller { told, last: Instant::now(), stopped: false, gone };
+        let mut caller = Caller { messages, last_sent: Instant::now(), stopped: false, cancelled };
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut caller)));
-        // Whoever no longer waits does not want it.
+        // Fails if the call was interrupted; the result is then not needed.
         let _ = done.send(result);
     });
     let result = py.detach(move || {
-        listen(&messages, callback.as_ref())?;
+        forward(&received, callback.as_ref())?;
         PyResult::Ok(result.recv())
     })?;
-    drop(waiting);
+    drop(cancel);
     match result {
         Ok(Ok(result)) => result.map_err(|error| exception(&error)),
         Ok(Err(panic)) => resume_unwind(panic),
-        Err(_) => Err(PyOSError::new_err("the threads ended before their work")),
+        Err(_) => Err(PyOSError::new_err("the worker threads ended without a result")),
     }
 }
 
-/// Passes on what is told until the work is done.
-fn listen(messages: &Receiver<Told>, callback: Option<&Py<PyAny>>) -> PyResult<()> {
+/// Forwards events to the callback until the work is done.
+fn forward(messages: &Receiver<Message>, callback: Option<&Py<PyAny>>) -> PyResult<()> {
     loop {
-        match messages.recv_timeout(TICK) {
-            Ok(Told { event, answer }) => {
+        match messages.recv_timeout(INTERRUPT_INTERVAL) {
+            Ok(Message { event, reply }) => {
                 let keep_going = Python::attach(|py| {
                     check_interrupt(py)?;
                     callback.map_or(Ok(true), |f| f.bind(py).call1((event,))?.is_truthy())
                 })?;
                 let keep_going =
                     if keep_going { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-                // Nobody waits for the answer if the work failed.
-                let _ = answer.send(keep_going);
+                // Fails if the work has ended; the reply is then not needed.
+                let _ = reply.send(keep_going);
             }
             Err(RecvTimeoutError::Timeout) => Python::attach(check_interrupt)?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -139,7 +140,7 @@ fn listen(messages: &Receiver<Told>, callback: Option<&Py<PyAny>>) -> PyResult<(
     }
 }
 
-/// Fails if Ctrl-C was pressed, or another signal's handler raised something.
+/// An error if Ctrl-C was pressed or another signal's handler raised an exception.
 fn check_interrupt(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }

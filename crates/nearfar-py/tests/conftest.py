@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 @pytest.fixture(scope="session")
 def command_line() -> Callable[..., str]:
-    """Runs the binary, which ./test names in NEARFAR_BIN."""
+    """Runs the ``nearfar`` binary, whose path ./test sets in NEARFAR_BIN."""
     binary = os.environ.get("NEARFAR_BIN") or shutil.which("nearfar")
     if binary is None:
-        pytest.skip("no binary to compare with: name it in NEARFAR_BIN, as ./test does")
+        pytest.skip("no nearfar binary to compare with; set NEARFAR_BIN, as ./test does")
 
     def run(*arguments: object) -> str:
-        line = [binary, *map(str, arguments)]
-        return subprocess.run(line, check=True, capture_output=True, text=True).stdout
+        command = [binary, *map(str, arguments)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     return run

@@ -1,4 +1,4 @@
-"""The estimator, as scikit-learn uses it."""
+"""The scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def test_parameters_clone_and_pickle(karate: nearfar.Graph) -> None:
     assert (copy.dim, copy.epochs, model.epochs) == (8, 2, None)
     assert repr(model) == "NearFar(dim=8, negatives='uniform', seed=3)"
     fitted = copy.fit(karate)
-    back = pickle.loads(pickle.dumps(fitted))
-    assert (back.transform(karate) == fitted.embedding_.vectors).all()
+    restored = pickle.loads(pickle.dumps(fitted))
+    assert (restored.transform(karate) == fitted.embedding_.vectors).all()
     with pytest.raises(TypeError, match="did you mean 'dim'"):
         nearfar.NearFar(dimensions=3)
     with pytest.raises(ValueError, match="not fitted"):
         clone(model).transform([1])
 
 
-def test_it_makes_what_embed_makes(karate: nearfar.Graph) -> None:
+def test_vectors_equal_those_of_embed(karate: nearfar.Graph) -> None:
     vectors = nearfar.NearFar(dim=8, epochs=2).fit_transform(karate)
     assert (vectors == nearfar.embed(karate, dim=8, epochs=2).vectors).all()
-    with pytest.raises(ValueError, match="other nodes than the one that was fitted"):
+    with pytest.raises(ValueError, match="differ from those of the fitted graph"):
         nearfar.NearFar(dim=8, epochs=2).fit(karate).transform([(0, 1), (1, 2)])
 
 
-def test_it_sits_in_a_pipeline(karate: nearfar.Graph) -> None:
+def test_pipeline(karate: nearfar.Graph) -> None:
     pipeline = make_pipeline(nearfar.NearFar(dim=8), StandardScaler(), LogisticRegression())
     pipeline.fit(karate, karate.labels)
     assert pipeline.score(karate, karate.labels) > 0.9
@@ -52,14 +52,14 @@ def test_it_sits_in_a_pipeline(karate: nearfar.Graph) -> None:
     assert list(pipeline[0].get_feature_names_out()[:2]) == ["nearfar0", "nearfar1"]
 
 
-def test_it_can_be_searched_over(karate: nearfar.Graph) -> None:
+def test_grid_search(karate: nearfar.Graph) -> None:
     pipeline = make_pipeline(nearfar.NearFar(graph=karate, epochs=3, dim=8), LogisticRegression())
     search = GridSearchCV(pipeline, {"nearfar__negatives": ["uniform", "distance"]}, cv=2)
     search.fit(np.arange(34), np.array(karate.labels))
     assert search.best_score_ > 0.7
 
 
-def test_it_works_without_scikit_learn() -> None:
+def test_without_scikit_learn() -> None:
     script = """
         import sys
         sys.modules["sklearn"] = sys.modules["sklearn.base"] = None
@@ -72,7 +72,7 @@ def test_it_works_without_scikit_learn() -> None:
     assert done.stdout == "(34, 8) 4\n"
 
 
-def test_importing_the_package_imports_nothing_heavy() -> None:
+def test_import_does_not_import_large_libraries() -> None:
     script = "import sys, nearfar; print([m for m in ('sklearn', 'pandas', 'scipy', 'networkx') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""Negatives: which, how many, and the same again."""
+"""Negative samplers: shapes, distributions and reproducibility."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LAWS = ["auto", "uniform", "degree", "distance", "distance-min", "distance-max",
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_shapes_and_centres(law: str) -> None:
+def test_shapes_and_ranges(law: str) -> None:
     sampler = nearfar.NegativeSampler("builtin:karate", law, seed=3)
     nodes = np.repeat(np.arange(34), 3)
     negatives = sampler.sample(nodes, k=20)
     assert negatives.shape == (102, 20) and negatives.dtype == np.int64
     assert negatives.min() >= 0 and negatives.max() < 34
-    assert (negatives != nodes[:, None]).all(), "never the node itself"
+    assert (negatives != nodes[:, None]).all(), "a node is never its own negative"
     assert law == "auto" or sampler.law == law
 
 
-def test_the_law_is_that_of_distances() -> None:
+def test_distribution_follows_distances() -> None:
     graph = nx.karate_club_graph()
     sampler = nearfar.NegativeSampler(graph, "distance", gamma=2.0)
     counts = np.bincount(sampler.sample([0], k=400_000)[0], minlength=34)
@@ -32,23 +32,23 @@ def test_the_law_is_that_of_distances() -> None:
     expected = weights / weights.sum() * 400_000
     drawn = weights > 0
     assert counts[0] == 0
-    # 32 degrees of freedom: 62.5 is passed once in a thousand seeds.
+    # Chi-squared with 32 degrees of freedom exceeds 62.5 with probability 0.001.
     assert ((counts - expected)[drawn] ** 2 / expected[drawn]).sum() < 62.5
 
 
-def test_calls_repeat_themselves_in_order() -> None:
+def test_same_seed_gives_the_same_sequence_of_draws() -> None:
     first, again = (nearfar.NegativeSampler("builtin:karate", seed=5) for _ in range(2))
     one, two = first.sample([1, 1, 2], k=50), first.sample([1, 1, 2], k=50)
-    assert (one != two).any(), "a second call draws anew"
-    assert (one[0] != one[1]).any(), "and so does a second mention"
+    assert (one != two).any(), "every call draws new negatives"
+    assert (one[0] != one[1]).any(), "repeated nodes get independent draws"
     assert (again.sample([1, 1, 2], k=50) == one).all()
     third = pickle.loads(pickle.dumps(again))
-    assert (third.sample([1, 1, 2], k=50) == two).all(), "a copy goes on where it was"
+    assert (third.sample([1, 1, 2], k=50) == two).all(), "a pickled sampler continues its sequence"
     assert (nearfar.NegativeSampler("builtin:karate", seed=6).sample([1, 1, 2], k=50) != one).any()
 
 
 @pytest.mark.parametrize("strategy", ["table", "levels"])
-def test_many_draws_do_not_depend_on_threads(strategy: str) -> None:
+def test_draws_do_not_depend_on_threads(strategy: str) -> None:
     draws = [
         nearfar.NegativeSampler("builtin:karate", "distance", strategy=strategy, threads=threads).sample(
             np.arange(34).repeat(100), k=11
@@ -58,7 +58,7 @@ def test_many_draws_do_not_depend_on_threads(strategy: str) -> None:
     assert (draws[0] == draws[1]).all()
 
 
-def test_edges_are_shaped_as_geometric_has_them() -> None:
+def test_negative_edges_have_the_shape_of_edge_index() -> None:
     graph = nx.karate_club_graph()
     edge_index = np.array(graph.edges).T
     sampler = nearfar.NegativeSampler(graph, "edge", seed=1)
@@ -69,7 +69,7 @@ def test_edges_are_shaped_as_geometric_has_them() -> None:
     assert sampler.sample_edges(edge_index).shape == edge_index.shape
 
 
-def test_ids_go_in_and_rows_come_out() -> None:
+def test_nodes_are_ids_and_negatives_are_rows() -> None:
     graph = nx.relabel_nodes(nx.path_graph(4), {0: "a", 1: "b", 2: "c", 3: "d"})
     sampler = nearfar.NegativeSampler(graph, "edge", seed=1)
     assert set(sampler.sample(["a"], k=50).ravel().tolist()) == {2, 3}
@@ -79,12 +79,12 @@ def test_ids_go_in_and_rows_come_out() -> None:
 
 
 @pytest.mark.parametrize("nodes", [[], np.zeros(0, int)])
-def test_nothing_asked_nothing_drawn(nodes: Any) -> None:
+def test_empty_requests(nodes: Any) -> None:
     sampler = nearfar.NegativeSampler("builtin:karate")
     assert sampler.sample(nodes, k=4).shape == (0, 4)
     assert sampler.sample([1, 2], k=0).shape == (2, 0)
 
 
-def test_it_says_what_it_does() -> None:
+def test_repr_names_the_law() -> None:
     sampler = nearfar.NegativeSampler("builtin:karate", "distance")
-    assert repr(sampler).startswith("NegativeSampler by distance by a table of all distances, ")
+    assert repr(sampler).startswith("NegativeSampler: ") and "distance" in repr(sampler)

@@ -1,4 +1,4 @@
-"""Node embeddings that keep near nodes near and far nodes far.
+"""Node embeddings with distance-aware negative sampling.
 
 >>> import nearfar
 >>> emb = nearfar.embed("builtin:karate", negatives="distance", dim=16, seed=0)
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import: only who asks for the estimator waits.
+    # Importing scikit-learn takes about a second: do it only when the estimator is used.
     if name == "NearFar":
         from ._estimator import NearFar
 

@@ -1,8 +1,9 @@
-"""Arrays, whoever made them."""
+"""Conversion between NumPy arrays and what other libraries pass."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,35 +14,38 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 
 
 def as_numpy(values: Any) -> npt.NDArray[Any]:
-    """As an array of NumPy: one that lies on a device, or is part of a computation, is fetched."""
+    """Converts to a NumPy array; tensors are detached and copied to the CPU."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     return np.asarray(values)
 
 
-def as_given(result: npt.NDArray[Any], given: Any) -> Any:
-    """A tensor for whoever gave one, else the array itself."""
+def like_input(result: npt.NDArray[Any], given: Any) -> Any:
+    """Returns a tensor on the same device if the input was a tensor, else the array itself."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(given, torch.Tensor):
         return torch.from_numpy(result).to(given.device)
     return result
 
 
-def as_weights(values: Any, edge: Any) -> Floats:
-    """Weights as the library takes them. ``edge(at)`` names an edge in messages."""
+def as_weights(values: Any, edge_name: Callable[[int], str]) -> Floats:
+    """Checks edge weights and converts them to float32.
+
+    ``edge_name(index)`` names an edge in error messages.
+    """
     weights = np.array(values, dtype=object) if isinstance(values, list) else as_numpy(values)
     if weights.ndim != 1:
-        raise ValueError(f"weights of shape {weights.shape}; it takes one number for each edge")
+        raise ValueError(f"weights have shape {weights.shape}; expected one number per edge, shape (m,)")
     if weights.dtype.kind not in "buif":
-        # Texts would pass as numbers if they look like some.
-        for at, value in enumerate(weights.tolist()):
+        # astype(float) below would accept strings that look like numbers.
+        for index, value in enumerate(weights.tolist()):
             if isinstance(value, str) or not hasattr(value, "__float__"):
-                raise ValueError(f"edge {edge(at)} has weight {value!r}; weights are numbers")
+                raise ValueError(f"edge {edge_name(index)} has weight {value!r}; expected a number")
     numbers = weights.astype(np.float64)
-    bad = ~(np.isfinite(numbers) & (numbers >= 0))
-    if bad.any():
-        at = int(np.argmax(bad))
+    invalid = ~(np.isfinite(numbers) & (numbers >= 0))
+    if invalid.any():
+        index = int(np.argmax(invalid))
         raise ValueError(
-            f"edge {edge(at)} has weight {numbers[at]:g}; weights are finite and not negative"
+            f"edge {edge_name(index)} has weight {numbers[index]:g}; expected a finite number ≥ 0"
         )
     return numbers.astype(np.float32)

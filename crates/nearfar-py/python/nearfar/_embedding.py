@@ -1,4 +1,4 @@
-"""Vectors of nodes."""
+"""Embeddings: training, access, loading and saving."""
 
 from __future__ import annotations
 
@@ -12,19 +12,29 @@ import numpy.typing as npt
 
 from . import _nearfar, _options
 from ._arrays import Floats, as_numpy
-from ._graph import as_graph, engine_ids, some
+from ._graph import as_graph, engine_ids, preview
 from ._ids import Ids
-from ._progress import Callback, Listener
+from ._progress import Callback, Observer
 
 if TYPE_CHECKING:
     import pandas
 
 
 class Embedding:
-    """A vector for each node: what ``embed`` and ``load`` return.
+    """Node vectors with their ids, as returned by ``embed`` and ``load``.
 
-    It can be made from one's own vectors too:
+    Supports ``emb[node]``, ``emb[[node, ...]]``, ``node in emb``, ``len(emb)``, iteration over the
+    ids, and ``numpy.asarray(emb)``.
 
+    Parameters
+    ----------
+    nodes : sequence of ids
+        Distinct hashable ids, one per vector.
+    vectors : array-like of shape (n, dim)
+        Copied, as float32.
+
+    Examples
+    --------
     >>> import nearfar
     >>> emb = nearfar.Embedding(["ann", "bob", "eve"], [[1, 0], [2, 0], [0, 1]])
     >>> emb["bob"]
@@ -42,12 +52,12 @@ class Embedding:
     def __init__(self, nodes: Sequence[Hashable], vectors: npt.ArrayLike) -> None:
         array = as_numpy(vectors).astype(np.float32, copy=False)
         if array.ndim != 2 or len(array) != len(nodes):
-            raise ValueError(f"vectors of shape {array.shape} for {len(nodes)} nodes; it takes (n, dim)")
+            raise ValueError(f"vectors have shape {array.shape}; expected ({len(nodes)}, dim) for {len(nodes)} nodes")
         ids = Ids(nodes if isinstance(nodes, range) and nodes == range(len(nodes)) else list(nodes))
         if len(set(ids.values)) < len(ids):
-            raise ValueError("two vectors have the same node")
-        texts = ids.texts if ids.writable else None
-        self._set(_nearfar.Embedding(array, texts), ids)
+            raise ValueError("two vectors have the same node id; ids must be distinct")
+        strings = ids.strings if ids.has_unique_strings else None
+        self._set(_nearfar.Embedding(array, strings), ids)
 
     def _set(self, engine: _nearfar.Embedding, ids: Ids) -> None:
         self._engine, self._ids = engine, ids
@@ -55,21 +65,21 @@ class Embedding:
 
     @property
     def vectors(self) -> Floats:
-        """All vectors, one a row: an array of the engine's own memory, not to be written to."""
+        """All vectors, as a read-only float32 array of shape (n, dim); not a copy."""
         return self._vectors
 
     @property
     def nodes(self) -> list[Any]:
-        """The ids, in row order."""
+        """Node ids in row order."""
         return self._ids.nodes
 
     @property
     def dim(self) -> int:
-        """The length of a vector."""
+        """Number of dimensions."""
         return int(self._vectors.shape[1])
 
     def __getitem__(self, node: Any) -> Floats:
-        """The vector of a node, or those of a list of nodes."""
+        """Return the vector of a node, or the vectors of a list of nodes."""
         if isinstance(node, (list, np.ndarray)):
             return self._vectors[self._ids.rows(node)]
         vector: Floats = self._vectors[self._ids.row(node)]
@@ -92,39 +102,72 @@ class Embedding:
         return np.array(self._vectors, dtype=dtype) if copy else np.asarray(self._vectors, dtype=dtype)
 
     def __repr__(self) -> str:
-        return f"Embedding of {len(self)} nodes in {self.dim} dimensions: {some(self._ids)}"
+        return f"Embedding of {len(self)} nodes in {self.dim} dimensions: {preview(self._ids)}"
 
     def __reduce__(self) -> Any:
         return Embedding, (self._ids.values, self._vectors)
 
     def neighbors(self, node: Any, k: int = 10, by: str = "cosine") -> list[tuple[Any, float]]:
-        """The ``k`` nodes whose vectors are most like that of a node, best first, by ``"cosine"``
-        or ``"dot"`` product."""
+        """Find the nodes with the most similar vectors.
+
+        Parameters
+        ----------
+        node : node id
+            Query node. It is not among the results.
+        k : int, default=10
+            Number of neighbors, at least 1; all other nodes if there are fewer.
+        by : {"cosine", "dot"}, default="cosine"
+            Similarity: cosine or dot product.
+
+        Returns
+        -------
+        list of (node id, float)
+            Nodes and their similarities, the most similar first.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> emb = nearfar.Embedding(["ann", "bob", "eve"], [[1, 0], [2, 0], [3, 3]])
+        >>> emb.neighbors("ann", k=1), emb.neighbors("ann", k=1, by="dot")
+        ([('bob', 1.0)], [('eve', 3.0)])
+        """
         if k < 1:
-            raise ValueError(f"k is {k}; it takes at least 1")
+            raise ValueError(f"k is {k}; expected at least 1")
         rows, similarities = self._engine.neighbors([self._ids.row(node)], k, by)
-        near = zip(rows[0].tolist(), similarities[0].tolist(), strict=True)
-        return [(self._ids.values[row], similarity) for row, similarity in near]
+        found = zip(rows[0].tolist(), similarities[0].tolist(), strict=True)
+        return [(self._ids.values[row], similarity) for row, similarity in found]
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Writes a file, whole or not at all. Its ending says the format: .npy, .w2v or .txt,
-        .parquet, .safetensors, .tsv; or ``format`` does. Ids are written as text."""
-        self._ids.check_texts()
+        """Write the vectors and ids to a file.
+
+        The file is written to a temporary name first, so a failed call leaves no partial file. Ids
+        are written as strings.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write. ``.npy`` stores the ids in a file ``NAME.nodes.tsv`` beside it; all other
+            formats contain them.
+        format : {"npy", "word2vec", "parquet", "safetensors", "tsv"}, default=None
+            File format. ``None`` follows the file extension: ``.npy``, ``.w2v`` or ``.txt``,
+            ``.parquet``, ``.safetensors``, ``.tsv``.
+        """
+        self._ids.check_strings()
         self._engine.save(os.fspath(path), format)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A frame with a row for each node, which is its index."""
+        """Return a pandas frame with one row per node and the ids as index ``node``."""
         import pandas
 
         return pandas.DataFrame(self._vectors, index=pandas.Index(self.nodes, name="node"))
 
     def to_keyedvectors(self) -> Any:
-        """The ``KeyedVectors`` of gensim, which takes ids as text."""
+        """Return a gensim ``KeyedVectors`` with the ids as strings."""
         from gensim.models import KeyedVectors
 
-        self._ids.check_texts()
+        self._ids.check_strings()
         vectors = KeyedVectors(vector_size=self.dim)
-        keys = self._ids.texts or [str(node) for node in self._ids.values]
+        keys = self._ids.strings or [str(node) for node in self._ids.values]
         vectors.add_vectors(keys, self._vectors)
         return vectors
 
@@ -132,46 +175,131 @@ class Embedding:
 def embed(
     graph: Any, *, progress: bool = False, callback: Callback | None = None, **options: Any
 ) -> Embedding:
-    """Makes a vector for every node of a graph.
+    """Train an embedding of a graph.
+
+    The keyword arguments are the options of ``nearfar embed``, with underscores. The same arguments
+    and seed give the same bytes as the command line, on any number of threads.
 
     Parameters
     ----------
-    graph
-        Anything that ``Graph`` takes.
-    progress
-        Show a bar, in terminals and notebooks.
-    callback
-        Is called with what happens, a ``dict`` whose ``event`` is ``"planned"`` (with ``negatives``,
-        ``summary``, ``memory``), ``"started"``, ``"epoch"`` (with ``epoch``, ``epochs``, ``loss`` and
-        others) or, at most ten times a second in between, ``"progress"`` (with ``done``, from 0 to
-        1). The run ends early, with the vectors as they are, if it returns ``False`` or raises
-        ``StopIteration``. Whatever else it raises comes out of ``embed``.
-    **options
-        The options of ``nearfar embed``, with underscores: ``dim``, ``negatives``, ``gamma``,
-        ``epochs``, ``seed``, ``threads`` and all others; and those of ``Graph``. Among them
+    graph : Graph or graph-like
+        Anything that ``Graph`` accepts.
+    progress : bool, default=False
+        Show a progress bar, in terminals and notebooks.
+    callback : callable, default=None
+        Called with each event, a ``dict`` with the key ``event``:
 
-        - ``config``, a TOML file with settings; keywords go before it;
-        - ``log``, a file for one JSON object an epoch;
-        - ``checkpoint``, a folder to keep the state of the run in, and ``resume=True`` to go on from
-          it, to the same bytes as an unbroken run.
+        - ``"planned"``: with ``negatives``, ``summary`` and ``memory`` (bytes);
+        - ``"started"``: with ``nodes``, ``epochs``, ``walks`` and ``kernel``;
+        - ``"progress"``: with ``done``, the completed fraction of the run, 0 to 1; at most ten times
+          per second;
+        - ``"epoch"``: with ``epoch``, ``epochs``, ``pairs``, ``loss`` (mean per pair), ``l2`` and
+          ``effective_rank``.
+
+        Returning ``False`` or raising ``StopIteration`` ends training, and ``embed`` returns the
+        vectors trained so far. Any other exception propagates.
+    model : {"deepwalk", "node2vec", "line", "gae", "vgae", "gcn", "sage"}, default="deepwalk"
+        What to train. deepwalk, node2vec, gcn and sage take positives from random walks; line, gae
+        and vgae take them from edges. gae, vgae, gcn and sage compute vectors with a graph neural
+        network; the others train a table of vectors.
+    trainer : {"stream", "batch", "exact"}, default=None
+        How to train: SGD on sampled pairs; Adam on minibatches; or all pairs with exact
+        probabilities, for graphs up to some ten thousand nodes. ``None`` selects ``"batch"`` for
+        gae, vgae, gcn, sage and ``protocol="paper"``, else ``"stream"``.
+    protocol : {"paper"}, default=None
+        Preset: ``"paper"`` reproduces the settings and details of the authors' code.
+    dim : int, default=128
+        Dimensions, 1 to 4096.
+    context : int, default=None
+        Nodes per window, 2 to 1000: the first node and its positives. ``None`` selects 5; 4 with
+        ``protocol="paper"``; always 2 for line, gae and vgae.
+    walk_length : int, default=None
+        Nodes per walk, ``context`` to 1000. ``None`` selects one window; 20 with
+        ``protocol="paper"``.
+    walks : int, default=None
+        Walks per node and epoch. ``None`` selects about 60 positive pairs per directed edge over the
+        whole run, but at least 5 windows per node and epoch; 5 walks for graph neural networks; 50
+        with ``protocol="paper"``.
+    k : int, default=None
+        Negatives per window, 1 to 1000. ``None`` selects 10; 20 with ``protocol="paper"``; 1 for gae
+        and vgae.
+    p : float, default=1.0
+        Return parameter of node2vec: walks step back less often for larger values.
+    q : float, default=1.0
+        In-out parameter of node2vec: walks stay closer to their start for larger values.
+    order : {1, 2}, default=1
+        Vectors per node: 2 adds a context vector (``trainer="stream"`` only).
+    epochs : int, default=None
+        Passes over all nodes. ``None`` selects 12 for ``"stream"``, 30 for ``"batch"``, 60 for
+        ``"exact"``, 400 for graph neural networks.
+    lr : float, default=None
+        Initial learning rate, above 0 and at most 10. It decays linearly to 0, except with
+        ``"batch"``. ``None`` selects 0.5; 0.01 for ``"batch"``.
+    batch : int, default=None
+        Start nodes per minibatch of ``trainer="batch"``. ``None`` selects 8; all nodes for graph
+        neural networks.
+    l2 : float or "auto", default="auto"
+        L2 regularisation λ, 0 to 2. ``"auto"`` adapts it during training. ``trainer="batch"``
+        has no L2 regularisation.
+    negative_weight : float, default=1.0
+        Weight of a window's negatives relative to its positives.
+    seed : int, default=0
+        Random seed.
+    negatives : str, default="auto"
+        Distribution of the negatives: ``"uniform"``, ``"degree"``, ``"distance"``,
+        ``"distance-min"``, ``"distance-max"``, ``"landmark-approx"``, ``"landmark"``, ``"edge"``.
+        ``"auto"`` selects ``"distance"`` where that fits memory and time, else
+        ``"landmark-approx"``. See ``NegativeSampler``.
+    gamma : float, default=1.0
+        Exponent of the distance, −64 to 64. Values below 0 prefer nearby nodes.
+    degree_power : float, default=0.75
+        Exponent of the degree, 0 to 64, with ``negatives="degree"``.
+    landmarks : int or float, default=None
+        Number of landmarks, or a fraction of the nodes. ``None`` selects 0.1 of the nodes, with at
+        most 64 MB of distances between landmarks.
+    far : int or "auto", default="auto"
+        Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
+    strategy : {"auto", "table", "levels"}, default="auto"
+        Source of exact distances: an n × n table, one byte per entry; or a breadth-first search per
+        centre. ``"auto"`` selects the faster one that fits memory and time.
+    threads : int, default=None
+        Number of threads; ``None`` uses all cores. The result does not depend on it.
+    max_memory : int or str, default=8_000_000_000
+        Memory limit in bytes, or a string such as ``"800MB"``. A run that would exceed it raises
+        ``MemoryError`` before it starts.
+    config : path, default=None
+        TOML file with settings; keyword arguments take precedence.
+    log : path, default=None
+        File for one JSON object per epoch.
+    checkpoint : path, default=None
+        Folder in which to save the state of the run.
+    resume : bool, default=False
+        Continue from ``checkpoint``; the result has the same bytes as that of an uninterrupted run.
+    weight, source, target, nodes, num_nodes, largest_component
+        See ``Graph``.
+
+    Returns
+    -------
+    Embedding
+        One vector per node.
 
     Examples
     --------
     >>> import nearfar
     >>> losses = []
-    >>> def listen(event):
+    >>> def record(event):
     ...     if event["event"] == "epoch":
     ...         losses.append(event["loss"])
-    >>> emb = nearfar.embed([("ann", "bob"), ("bob", "eve")], dim=4, epochs=3, callback=listen)
+    >>> emb = nearfar.embed([("ann", "bob"), ("bob", "eve")], dim=4, epochs=3, callback=record)
     >>> emb.nodes, len(losses)
     (['ann', 'bob', 'eve'], 3)
     """
     _options.check("embed()", options, _options.EMBED, _options.GRAPH)
-    own = as_graph("embed()", graph, _options.part(options, _options.GRAPH))
-    keywords = _options.as_json(_options.part(options, _options.EMBED))
-    with Listener(progress, callback) as listener:
-        engine = _nearfar.embed(own._engine, keywords, listener)
-    return _of(engine, own._ids)
+    converted = as_graph("embed()", graph, _options.select(options, _options.GRAPH))
+    keywords = _options.as_json(_options.select(options, _options.EMBED))
+    with Observer(progress, callback) as observer:
+        engine = _nearfar.embed(converted._engine, keywords, observer)
+    return _from_engine(engine, converted._ids)
 
 
 embed.__signature__ = _options.signature(  # type: ignore[attr-defined]
@@ -181,9 +309,21 @@ embed.__signature__ = _options.signature(  # type: ignore[attr-defined]
 
 
 def load(path: str | os.PathLike[str]) -> Embedding:
-    """Reads vectors: what ``save`` or ``nearfar embed`` wrote, and what other libraries write in
-    these formats. Ids are text, or integers if all of them are.
+    """Read an embedding from a file.
 
+    Parameters
+    ----------
+    path : str or path-like
+        File written by ``Embedding.save``, ``nearfar embed`` or another program, in NumPy, word2vec
+        (text or binary), Parquet, Safetensors or TSV format.
+
+    Returns
+    -------
+    Embedding
+        Its ids are integers if all of them can be, else strings.
+
+    Examples
+    --------
     >>> import nearfar, os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "x.parquet")
     >>> nearfar.Embedding(["ann", "bob"], [[1, 0], [2, 0]]).save(file)
@@ -191,10 +331,10 @@ def load(path: str | os.PathLike[str]) -> Embedding:
     Embedding of 2 nodes in 2 dimensions: 'ann', 'bob'
     """
     engine = _nearfar.Embedding.load(os.fspath(path))
-    return _of(engine, engine_ids(engine, np.asarray(engine).shape[0]))
+    return _from_engine(engine, engine_ids(engine, np.asarray(engine).shape[0]))
 
 
-def _of(engine: _nearfar.Embedding, ids: Ids) -> Embedding:
+def _from_engine(engine: _nearfar.Embedding, ids: Ids) -> Embedding:
     embedding = Embedding.__new__(Embedding)
     embedding._set(engine, ids)
     return embedding

@@ -1,4 +1,4 @@
-"""The estimator of scikit-learn. Works without scikit-learn, for whoever only wants to fit."""
+"""The scikit-learn estimator. It can be fitted without scikit-learn, too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ try:
 except ImportError:
 
     class BaseEstimator:  # type: ignore[no-redef]
-        """What is needed of the real one."""
+        """The methods used here, where scikit-learn is not installed."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
             return {name: getattr(self, name) for name in _KEYWORDS}
@@ -29,19 +29,38 @@ except ImportError:
             return self
 
     class TransformerMixin:  # type: ignore[no-redef]
-        """Nothing is needed of the real one."""
+        """An empty substitute, where scikit-learn is not installed."""
 
 
 _KEYWORDS: dict[str, Any] = {"graph": None, "progress": False, **_options.EMBED, **_options.GRAPH}
 
 
 class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """``embed`` as an estimator: it clones, pickles, and sits in pipelines and searches.
+    """Scikit-learn transformer that trains an embedding.
 
-    ``fit`` takes a graph, and ``transform`` gives the vectors of the nodes that it is asked for:
-    those of a list of ids, or all if it is given the graph again. Where scikit-learn cuts its input
-    to pieces, as in a cross-validation, the graph is a parameter and the input is a list of nodes:
+    ``fit`` expects a graph. ``transform`` expects a list of node ids, or the fitted graph, and
+    returns their vectors. Where scikit-learn splits its input, as in cross-validation, pass the
+    graph as parameter ``graph`` and node ids as ``X``.
 
+    Parameters
+    ----------
+    graph : Graph or graph-like, default=None
+        The graph to embed. ``None`` embeds the ``X`` of ``fit``.
+    progress : bool, default=False
+        Show a progress bar.
+    **options
+        All other keyword arguments of ``embed`` except ``callback``, with the same defaults. If
+        ``config`` is set, arguments equal to their defaults do not override the file.
+
+    Attributes
+    ----------
+    embedding_ : Embedding
+        The trained embedding.
+    n_features_out_ : int
+        Number of dimensions.
+
+    Examples
+    --------
     >>> import nearfar
     >>> graph = nearfar.Graph("builtin:karate")
     >>> model = nearfar.NearFar(dim=8, seed=1)
@@ -51,8 +70,6 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (2, 8)
     >>> nearfar.NearFar(graph=graph, dim=8).fit_transform([5, 6, 7]).shape
     (3, 8)
-
-    After ``fit``, ``embedding_`` is the ``Embedding``. Parameters are the keywords of ``embed``.
     """
 
     embedding_: Embedding
@@ -67,39 +84,75 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     )
 
     def fit(self, X: Any, y: Any = None) -> NearFar:
-        """Makes the vectors. ``y`` is not looked at."""
+        """Train the embedding.
+
+        Parameters
+        ----------
+        X : Graph or graph-like, or list of node ids
+            The graph; ignored if the parameter ``graph`` is set.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        NearFar
+            The fitted estimator.
+        """
         options = {name: getattr(self, name) for name in _KEYWORDS if name != "graph"}
         if self.config is not None:
-            # What was left as it is, the file may say.
-            same = [name for name, value in _options.EMBED.items() if options[name] == value]
-            options = {name: value for name, value in options.items() if name not in same}
+            # Arguments left at their defaults must not override the file.
+            unchanged = [name for name, value in _options.EMBED.items() if options[name] == value]
+            options = {name: value for name, value in options.items() if name not in unchanged}
         self.embedding_ = embed(X if self.graph is None else self.graph, **options)
         self.n_features_out_ = self.embedding_.dim
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Floats:
-        """Makes the vectors and returns them: of all nodes, or of those in X if the graph is a
-        parameter."""
+        """Train the embedding and return its vectors.
+
+        Parameters
+        ----------
+        X : Graph or graph-like, or list of node ids
+            The graph; or node ids, if the parameter ``graph`` is set.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        array of float32, shape (n, dim)
+            Vectors of all nodes, or of the nodes in ``X`` if the parameter ``graph`` is set.
+        """
         self.fit(X, y)
         return self.embedding_.vectors if self.graph is None else self.transform(X)
 
     def transform(self, X: Any) -> Floats:
-        """The vectors of a list of nodes, or of all nodes of the graph that was fitted."""
+        """Return vectors of the fitted embedding.
+
+        Parameters
+        ----------
+        X : list of node ids, or the fitted graph
+            Nodes whose vectors to return; the graph stands for all of its nodes.
+
+        Returns
+        -------
+        array of float32, shape (len(X), dim)
+            One vector per node.
+        """
         if not hasattr(self, "embedding_"):
-            raise ValueError("this NearFar is not fitted yet; call fit first")
-        if _are_nodes(X):
+            raise ValueError("this NearFar instance is not fitted yet; call fit first")
+        if _is_node_list(X):
             return self.embedding_[np.asarray(X) if hasattr(X, "to_numpy") else X]
         graph = X if isinstance(X, Graph) else Graph(X, **self._graph_options())
         if graph.nodes != self.embedding_.nodes:
             raise ValueError(
-                "this graph has other nodes than the one that was fitted, and vectors are found for "
-                "a graph as a whole: call fit_transform"
+                "the nodes of this graph differ from those of the fitted graph, and new nodes have no "
+                "vectors; call fit_transform"
             )
         return self.embedding_.vectors
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """nearfar0, nearfar1, ..."""
-        return np.array([f"nearfar{at}" for at in range(self.n_features_out_)], dtype=object)
+        """Return the names of the dimensions: nearfar0, nearfar1, ..."""
+        return np.array([f"nearfar{column}" for column in range(self.n_features_out_)], dtype=object)
 
     def _graph_options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _options.GRAPH}
@@ -108,7 +161,7 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "embedding_")
 
 
-def _are_nodes(X: Any) -> bool:
+def _is_node_list(X: Any) -> bool:
     if isinstance(X, (list, tuple)):
         return not (X and all(isinstance(pair, tuple) and len(pair) == 2 for pair in X))
     return getattr(X, "ndim", None) == 1

@@ -1,4 +1,4 @@
-"""How good vectors are."""
+"""Evaluation: node classification, link prediction, and the paper's measures."""
 
 from __future__ import annotations
 
@@ -15,33 +15,54 @@ from ._arrays import as_numpy
 from ._embedding import Embedding, load
 from ._graph import as_graph
 from ._ids import Ids, as_list
-from ._progress import Callback, Listener
+from ._progress import Callback, Observer
 from ._results import Classification, LinkScores, Measures
 
 
 def classify(
     emb: Any, labels: Any, splits: Any = None, *, ids: Sequence[Hashable] | None = None, **options: Any
 ) -> Classification:
-    """Scores vectors by how well a linear classifier learns the labels of nodes from them: what
-    ``nearfar evaluate --json`` prints.
+    """Score an embedding by node classification with logistic regression.
+
+    The result has the fields that ``nearfar evaluate --json`` prints.
 
     Parameters
     ----------
-    emb
-        An ``Embedding``, an array of shape (n, dim), or a file of vectors.
-    labels
-        The label of each node, or a list of several: a ``dict`` or a pandas Series by id, an array
-        or a list in row order, or a file of lines ``node<TAB>label``. ``None`` and NaN are no label.
-        A table of zeros and ones has a column for each label. A dataset folder brings its splits.
-    splits
-        The part of each node, ``"train"``, ``"val"``, ``"test"`` or ``None``, in one of these ways.
-        Without it parts are random: ``train_ratio`` of the labelled nodes to learn from (0.1 if not
-        given), ``repeats`` times.
-    ids
-        The ids of an array's rows; 0, 1, 2, ... if not given.
-    **options
-        The options of ``nearfar evaluate``, with underscores: ``train_ratio``, ``repeats``,
-        ``stratified``, ``c``, ``seed``, ``per_class``, ``confusion``; and ``threads``.
+    emb : Embedding, array of shape (n, dim) or path
+        Vectors to score.
+    labels : dict, Series, array, list or path
+        Label of each node, or a list of labels: by id in a ``dict`` or pandas Series, in row order
+        in an array or list, or in a file with lines ``node<TAB>label``. A 0/1 array of shape
+        (n, classes) has one column per label. ``None`` and NaN mean no label. A path may also be a
+        dataset folder, whose splits are then used unless ``train_ratio`` is set.
+    splits : dict, Series, array, list or path, default=None
+        Split of each node, in the same forms: ``"train"``, ``"val"``, ``"test"`` or ``None``.
+        Without splits, the labelled nodes are divided at random.
+    ids : sequence of ids, default=None
+        Ids of an array's rows; ``None`` means 0, 1, 2, ...
+    train_ratio : float, default=None
+        Fraction of the labelled nodes to train on, between 0 and 1; the others are for testing.
+        ``None`` means 0.1.
+    repeats : int, default=10
+        Number of random divisions.
+    stratified : bool, default=False
+        Train on the same fraction of every class.
+    c : float, default=1.0
+        Inverse L2 strength of the classifier (scikit-learn's ``C``).
+    seed : int, default=0
+        Seed of the random divisions.
+    per_class : bool, default=False
+        Also return precision, recall and F1 of every class.
+    confusion : bool, default=False
+        Also return the confusion matrix.
+    threads : int, default=None
+        Number of threads; ``None`` uses all cores. The result does not depend on it.
+
+    Returns
+    -------
+    Classification
+        F1-macro, F1-micro and accuracy on the test nodes, each with mean, standard deviation and
+        all runs.
 
     Examples
     --------
@@ -53,24 +74,25 @@ def classify(
     (True, 10)
     >>> known = {0: "a", 1: "a", 32: "b", 33: "b"}
     >>> nearfar.classify(emb, known, train_ratio=0.5, repeats=1, stratified=True)
-    Classification into 2 classes, trained on 2 nodes and scored on 2: F1-macro ...
+    Classification into 2 classes, 2 training and 2 test nodes: F1-macro ...
     """
     _options.check("classify()", options, _options.CLASSIFY)
     random = [name for name in ("train_ratio", "repeats", "stratified") if options.get(name)]
     if splits is not None and random:
-        raise ValueError(f"{random[0]} is for random parts, and splits says them; leave one out")
-    own = _as_embedding(emb, ids)
+        raise ValueError(f"{random[0]} is for random splits and cannot be combined with splits; omit one")
+    embedding = as_embedding(emb, ids)
     values: dict[str, Any] = {}
-    rows = _by_row(own, labels, "labels", lambda value: _texts(value, values))
-    parts = None if splits is None else _by_row(own, splits, "splits", _part)
+    label_rows = by_row(embedding, labels, "labels", lambda value: label_strings(value, values))
+    split_rows = None if splits is None else by_row(embedding, splits, "splits", split_name)
     keywords = _options.as_json(options)
-    found = json.loads(_nearfar.classify(own._engine, rows, parts, keywords))
-    # The labels as they were given, not as text.
-    for scores in found.get("per_class", ()):
+    fields = json.loads(_nearfar.classify(embedding._engine, label_rows, split_rows, keywords))
+    # Return labels as they were given, not as strings.
+    for scores in fields.get("per_class", ()):
         scores["label"] = values.get(scores["label"], scores["label"])
-    if "confusion" in found:
-        found["confusion"]["labels"] = [values.get(text, text) for text in found["confusion"]["labels"]]
-    return Classification(found)
+    if "confusion" in fields:
+        strings = fields["confusion"]["labels"]
+        fields["confusion"]["labels"] = [values.get(string, string) for string in strings]
+    return Classification(fields)
 
 
 classify.__signature__ = _options.signature(  # type: ignore[attr-defined]
@@ -84,34 +106,56 @@ classify.__signature__ = _options.signature(  # type: ignore[attr-defined]
 def links(
     graph: Any, *, progress: bool = False, callback: Callback | None = None, **options: Any
 ) -> LinkScores:
-    """Holds out edges, embeds the rest, and scores how well the vectors predict them, once for each
-    of several seeds: what ``nearfar links --json`` prints.
+    """Score link prediction: hold out edges, embed the rest, and rank the held-out edges.
+
+    This is repeated with several seeds. The result has the fields that ``nearfar links --json``
+    prints.
 
     Parameters
     ----------
-    graph
-        Anything that ``Graph`` takes.
-    progress, callback
-        As in ``embed``. Without vectors there are no scores: a callback that stops the run makes
-        this a ``ValueError``.
+    graph : Graph or graph-like
+        Anything that ``Graph`` accepts.
+    progress : bool, default=False
+        Show a progress bar, in terminals and notebooks.
+    callback : callable, default=None
+        Called with each event, as in ``embed``. Stopping the run raises ``ValueError``, since there
+        is nothing to score.
+    test_ratio : float, default=0.1
+        Fraction of the edges to hold out, between 0 and 1.
+    keep_connected : bool, default=True
+        Hold out no edge whose removal would disconnect its ends.
+    seeds : int, default=3
+        Number of runs, each with a different seed.
+    c : float, default=1.0
+        Inverse L2 strength of the classifiers (scikit-learn's ``C``).
     **options
-        The options of ``nearfar links``, with underscores: ``test_ratio``, ``keep_connected``,
-        ``seeds``, ``c``; and those of ``embed`` and of ``Graph``.
+        Training options: ``model``, ``trainer``, ``protocol``, ``dim``, ``context``,
+        ``walk_length``, ``walks``, ``k``, ``p``, ``q``, ``order``, ``epochs``, ``lr``, ``batch``,
+        ``l2``, ``negative_weight``, ``seed``, ``negatives``, ``gamma``, ``degree_power``,
+        ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``config``; see ``embed``.
+    weight, source, target, nodes, num_nodes, largest_component
+        See ``Graph``.
+
+    Returns
+    -------
+    LinkScores
+        AUC, average precision, mean reciprocal rank and hits, each with mean, standard deviation
+        and all runs.
 
     Examples
     --------
     >>> import nearfar
     >>> scores = nearfar.links("builtin:karate", dim=16, seeds=2)
     >>> scores
-    LinkScores of 8 of 78 edges, held out 2 times: AUC ...
+    LinkScores with 8 of 78 edges held out, 2 runs: AUC ...
     >>> 0 < scores.auc.mean < 1, len(scores.operators.hadamard.auc.runs)
     (True, 2)
     """
     _options.check("links()", options, _options.LINKS, _options.GRAPH)
-    own = as_graph("links()", graph, _options.part(options, _options.GRAPH))
-    keywords = _options.as_json(_options.part(options, _options.LINKS))
-    with Listener(progress, callback) as listener:
-        return LinkScores(json.loads(_nearfar.links(own._engine, keywords, listener)))
+    converted = as_graph("links()", graph, _options.select(options, _options.GRAPH))
+    keywords = _options.as_json(_options.select(options, _options.LINKS))
+    with Observer(progress, callback) as observer:
+        return LinkScores(json.loads(_nearfar.links(converted._engine, keywords, observer)))
 
 
 links.__signature__ = _options.signature(  # type: ignore[attr-defined]
@@ -121,22 +165,43 @@ links.__signature__ = _options.signature(  # type: ignore[attr-defined]
 
 
 def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **options: Any) -> Measures:
-    """Measures how the similarity of vectors goes with the distance of their nodes: what ``nearfar
-    measure --json`` prints.
+    """Measure how the similarity of vectors depends on the distance of their nodes.
+
+    The result has the fields that ``nearfar measure --json`` prints.
 
     Parameters
     ----------
-    emb
-        An ``Embedding``, an array of shape (n, dim), or a file of vectors. Vectors and nodes are
-        matched by id.
-    graph
-        The graph that they were made from: anything that ``Graph`` takes.
-    ids
-        The ids of an array's rows; those of the graph, in its order, if not given.
-    **options
-        The options of ``nearfar measure``, with underscores: ``context``, ``k``, ``gamma``, ``far``,
-        ``sources`` (a number, or ``"all"``), ``walks``, ``seed``; ``threads``; and those of
-        ``Graph``.
+    emb : Embedding, array of shape (n, dim) or path
+        Vectors to measure, matched to nodes by id.
+    graph : Graph or graph-like
+        The embedded graph: anything that ``Graph`` accepts.
+    ids : sequence of ids, default=None
+        Ids of an array's rows; ``None`` means the nodes of the graph in its order.
+    context : int, default=5
+        Nodes per window in the weights α of positives, 2 to 1000.
+    k : int, default=10
+        Negatives per window in the weights β of negatives, 1 to 1000.
+    gamma : float, default=1.0
+        Exponent of the distance in β, −64 to 64.
+    far : int or "auto", default="auto"
+        Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
+    sources : int or "all", default=None
+        Number of random nodes to compare with all others. ``None`` compares all nodes, or 1024 in
+        graphs where all would take minutes.
+    walks : int, default=None
+        Walks per source from which to estimate α. ``None`` computes α exactly, or from 1000 walks in
+        graphs where that would take minutes.
+    seed : int, default=0
+        Seed of the random nodes and walks.
+    threads : int, default=None
+        Number of threads; ``None`` uses all cores. The result does not depend on it.
+    weight, source, target, nodes, num_nodes, largest_component
+        See ``Graph``.
+
+    Returns
+    -------
+    Measures
+        Cohesion, separation, rank correlation, and the mean similarity by distance.
 
     Examples
     --------
@@ -149,20 +214,22 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
     (True, 5.0)
     """
     _options.check("measure()", options, _options.MEASURE, _options.GRAPH)
-    own_graph = as_graph("measure()", graph, _options.part(options, _options.GRAPH))
-    nodes = own_graph._ids
+    converted = as_graph("measure()", graph, _options.select(options, _options.GRAPH))
+    nodes = converted._ids
     if ids is None and not isinstance(emb, (Embedding, str, os.PathLike)):
         ids = nodes.values
-    own = _as_embedding(emb, ids)
-    if own._ids.values != nodes.values and not (own._ids.writable and nodes.writable):
+    embedding = as_embedding(emb, ids)
+    unique = embedding._ids.has_unique_strings and nodes.has_unique_strings
+    if embedding._ids.values != nodes.values and not unique:
         raise ValueError(
-            "the nodes of vectors and graph differ, and have no text of their own to be matched by; "
-            "give the vectors in the order of the graph, Embedding(graph.nodes, vectors)"
+            "vectors and graph list their nodes in different orders, and ids that are not unique as "
+            "strings cannot be matched; pass Embedding(graph.nodes, vectors), in the graph's order"
         )
-    keywords = _options.part(options, _options.MEASURE)
+    keywords = _options.select(options, _options.MEASURE)
     if keywords.get("sources") == "all":
         keywords["sources"] = len(nodes)
-    return Measures(json.loads(_nearfar.measure(own._engine, own_graph._engine, _options.as_json(keywords))))
+    fields = _nearfar.measure(embedding._engine, converted._engine, _options.as_json(keywords))
+    return Measures(json.loads(fields))
 
 
 measure.__signature__ = _options.signature(  # type: ignore[attr-defined]
@@ -172,73 +239,77 @@ measure.__signature__ = _options.signature(  # type: ignore[attr-defined]
 )
 
 
-def _as_embedding(emb: Any, ids: Sequence[Hashable] | None) -> Embedding:
+def as_embedding(emb: Any, ids: Sequence[Hashable] | None) -> Embedding:
+    """Converts the embedding argument of a public function: an object, an array or a path."""
     if isinstance(emb, (Embedding, str, os.PathLike)):
         if ids is not None:
-            raise ValueError("ids are for arrays; an embedding has its own")
+            raise ValueError("ids can be set only for arrays; an embedding has its own ids")
         return emb if isinstance(emb, Embedding) else load(emb)
     array = as_numpy(emb)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
-        raise ValueError(f"an array of {array.dtype} of shape {array.shape}; vectors are numbers of shape (n, dim)")
+        raise ValueError(
+            f"the vectors have dtype {array.dtype} and shape {array.shape}; expected numbers of shape (n, dim)"
+        )
     return Embedding(range(len(array)) if ids is None else ids, array)
 
 
-def _by_row(own: Embedding, given: Any, what: str, convert: Callable[[Any], Any]) -> Any:
-    """What was given for each node, in row order; the name of a file as it is."""
+def by_row(embedding: Embedding, given: Any, what: str, convert: Callable[[Any], Any]) -> Any:
+    """Labels or splits in row order; a path is returned as it is, for the extension to read."""
     if isinstance(given, (str, os.PathLike)):
-        own._ids.check_texts()
+        embedding._ids.check_strings()
         return os.fspath(given)
     if isinstance(given, Mapping) or hasattr(given, "items"):
-        return _by_id(own._ids, given, what, convert)
+        return _from_mapping(embedding._ids, given, what, convert)
     if getattr(given, "ndim", 1) == 2:
-        given = _columns(as_numpy(given), what)
+        given = _from_indicators(as_numpy(given), what)
     values = as_list(given)
-    if len(values) != len(own):
-        raise ValueError(f"{what} of {len(values)} nodes for {len(own)} vectors; it takes one each")
+    if len(values) != len(embedding):
+        raise ValueError(f"{what} has {len(values)} entries for {len(embedding)} vectors; expected one per vector")
     return [convert(value) for value in values]
 
 
-def _by_id(ids: Ids, given: Any, what: str, convert: Callable[[Any], Any]) -> Any:
+def label_strings(value: Any, values: dict[str, Any]) -> list[str]:
+    """The labels of one node as strings; ``values`` collects the label behind each string."""
+    several = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+    labels = [label for label in (as_list(value) if several else [value]) if not _is_missing(label)]
+    strings = []
+    for label in labels:
+        # pandas converts a column of integers with missing values to floats.
+        exact = int(label) if isinstance(label, float) and label.is_integer() else label
+        strings.append(str(exact))
+        if values.setdefault(strings[-1], exact) != exact:
+            raise ValueError(
+                f"labels {values[strings[-1]]!r} and {exact!r} are both written as {strings[-1]!r}; rename one"
+            )
+    return strings
+
+
+def split_name(value: Any) -> str | None:
+    """The split of one node."""
+    return None if _is_missing(value) else str(value)
+
+
+def _from_mapping(ids: Ids, given: Any, what: str, convert: Callable[[Any], Any]) -> Any:
     rows = [convert(None) for _ in range(len(ids))]
     for node, value in given.items():
         try:
             row = ids.row(node)
         except KeyError:
             raise ValueError(
-                f"{what}: node {node!r} has no vector, ids look like {ids.values[0]!r}; remove it, or "
-                "embed a graph that has the node"
+                f"{what}: node {node!r} has no vector; the first node id is {ids.values[0]!r}. Remove "
+                "the node, or embed a graph that contains it"
             ) from None
         rows[row] = convert(value)
     return rows
 
 
-def _columns(table: Any, what: str) -> list[list[int]]:
-    """A column for each label: which of them a row has."""
+def _from_indicators(table: Any, what: str) -> list[list[int]]:
+    """The columns that are 1 in each row of a 0/1 array."""
     if what == "splits" or not np.isin(table, (0, 1)).all():
-        raise ValueError(f"{what} of shape {table.shape}; it takes one for each node, (n,)")
+        raise ValueError(f"{what} has shape {table.shape}; expected one entry per node, shape (n,)")
     return [np.flatnonzero(row).tolist() for row in table]
 
 
-def _texts(value: Any, values: dict[str, Any]) -> list[str]:
-    """The labels of a node as text. ``values`` remembers what each was."""
-    several = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
-    found = [label for label in (as_list(value) if several else [value]) if not _is_none(label)]
-    texts = []
-    for label in found:
-        # A column of integers with gaps is one of floats.
-        exact = int(label) if isinstance(label, float) and label.is_integer() else label
-        texts.append(str(exact))
-        if values.setdefault(texts[-1], exact) != exact:
-            raise ValueError(
-                f"labels {values[texts[-1]]!r} and {exact!r} are both written as {texts[-1]!r}; rename one"
-            )
-    return texts
-
-
-def _part(value: Any) -> str | None:
-    return None if _is_none(value) else str(value)
-
-
-def _is_none(value: Any) -> bool:
-    # pandas.NA is not even unequal to itself.
+def _is_missing(value: Any) -> bool:
+    # pandas.NA != pandas.NA is pandas.NA, which has no truth value.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)

@@ -1,4 +1,4 @@
-"""Graphs, and what can be asked of them without training."""
+"""Graphs: construction, statistics, distances and synthetic graphs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,39 @@ from ._ids import Ids
 
 
 class Graph:
-    """A graph, ready for any number of calls. Every function here takes one, or whatever can be
-    made into one.
+    """An undirected graph with node ids.
+
+    Every function of the package accepts a ``Graph`` or anything that can be converted to one;
+    building it once saves the conversion in later calls. Self-loops, repeated edges and edges of
+    weight 0 are dropped.
 
     Parameters
     ----------
-    graph
-        A path or ``builtin:karate``, a NetworkX or igraph graph, a SciPy sparse matrix, an integer
-        array of shape (m, 2) or (2, m), a PyTorch Geometric ``Data``, a pandas, polars or pyarrow
-        frame, or a list of pairs.
-    weight
-        The name of the attribute or column of weights, or an array of them; ``None`` for none. An
-        edge without the attribute counts 1.
-    source, target
-        The names of a frame's columns, if they are not source and target, src and dst, or from and
-        to.
-    nodes
-        For frames and lists, all ids, so that isolated nodes are kept. For a path, a file of them.
-    num_nodes
-        For arrays, the number of nodes, so that isolated ones at the end are kept.
-    largest_component
+    graph : path, graph, matrix, array, frame or list
+        One of:
+
+        - a path to an edge list or dataset folder, or ``"builtin:karate"``, ``"builtin:sparse"``,
+          ``"builtin:moderate"``, ``"builtin:dense"``;
+        - a NetworkX or igraph graph;
+        - a SciPy sparse matrix of shape (n, n);
+        - an integer array of shape (m, 2) or (2, m);
+        - a PyTorch Geometric ``Data``;
+        - a pandas, polars or pyarrow frame with one row per edge;
+        - a list of pairs of ids.
+    weight : str, array of shape (m,) or None, default="weight"
+        Name of the edge attribute or column with the weights, or the weights themselves. ``None``
+        makes the graph unweighted. An edge without the attribute has weight 1. Weights must be
+        finite and ≥ 0.
+    source, target : str, default=None
+        Names of a frame's columns. ``None`` looks for source and target, src and dst, from and to,
+        or u and v.
+    nodes : sequence of ids or path, default=None
+        All node ids of a frame or list, so that isolated nodes are kept. For a path, a file with
+        one id per line.
+    num_nodes : int, default=None
+        Number of nodes of an integer array, so that isolated nodes at the end are kept. ``None``
+        takes the largest id plus 1.
+    largest_component : bool, default=False
         Keep only the largest connected component.
 
     Examples
@@ -73,13 +86,13 @@ class Graph:
             "num_nodes": num_nodes,
         }
         if isinstance(graph, Graph):
-            _refuse(options, "a Graph is made already: say it where it is made")
+            _reject(options, "a Graph; set it when building the Graph")
             self._engine, self._ids = graph._engine, graph._ids
             self._labels, self._splits = graph._labels, graph._splits
         elif isinstance(graph, (str, os.PathLike)):
-            listed = options.pop("nodes")
-            _refuse(options, "a file says it itself")
-            self._engine = _nearfar.read(os.fspath(graph), listed and os.fspath(listed))
+            nodes_file = options.pop("nodes")
+            _reject(options, "a path; a file defines its own edges, weights and nodes")
+            self._engine = _nearfar.read(os.fspath(graph), nodes_file and os.fspath(nodes_file))
             for note in self._engine.notes:
                 _warn(f"{os.fspath(graph)}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
@@ -90,8 +103,8 @@ class Graph:
             self._engine = _build(edges)
         if self._engine.nodes < 2 or self._engine.edges == 0:
             raise ValueError(
-                f"a graph of {self.num_nodes} nodes and {self.num_edges} edges between different ones has nothing "
-                "near or far; give one with edges"
+                f"the graph has {self.num_nodes} nodes and {self.num_edges} edges, self-loops not "
+                "counted; expected at least 2 nodes and 1 edge"
             )
         if weight is None and self._engine.weighted:
             sources, targets, _ = self._engine.edge_arrays()
@@ -106,44 +119,49 @@ class Graph:
 
     @property
     def nodes(self) -> list[Any]:
-        """The ids, in row order."""
+        """Node ids in row order."""
         return self._ids.nodes
 
     @property
     def num_nodes(self) -> int:
-        """The number of nodes."""
+        """Number of nodes."""
         return self._engine.nodes
 
     @property
     def num_edges(self) -> int:
-        """The number of edges, each counted once."""
+        """Number of undirected edges."""
         return self._engine.edges
 
     @property
     def edge_index(self) -> Integers:
-        """Every edge once, as rows: sources above targets, of shape (2, m)."""
+        """Rows of the ends of each edge, as int64 of shape (2, m); each edge is listed once."""
         sources, targets, _ = self._engine.edge_arrays()
         return np.stack([sources, targets]).astype(np.int64)
 
     @property
     def weighted(self) -> bool:
-        """Whether edges have weights."""
+        """Whether the edges have weights."""
         return self._engine.weighted
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many edges that were given are not in the graph, and why."""
+        """Number of input edges that were dropped: ``self_loops``, ``repeats``, ``zero_weights``."""
         return self._engine.dropped
 
     @property
     def labels(self) -> list[Any] | None:
-        """The label of each node, or a tuple of them where nodes have several; ``None`` if the
-        graph came without."""
+        """Label of each node in row order; ``None`` if the graph has no labels.
+
+        If any node has several labels, each entry is a tuple of labels.
+        """
         return self._labels
 
     @property
     def splits(self) -> list[str | None] | None:
-        """``"train"``, ``"val"`` or ``"test"`` for each node; ``None`` if the graph came without."""
+        """Split of each node in row order; ``None`` if the graph has no splits.
+
+        An entry is ``"train"``, ``"val"``, ``"test"``, or ``None`` for a node in no split.
+        """
         return self._splits
 
     def __len__(self) -> int:
@@ -153,14 +171,14 @@ class Graph:
         weighted = "weighted " if self.weighted else ""
         return (
             f"Graph of {self.num_nodes} nodes and {self.num_edges} {weighted}edges: "
-            f"{some(self._ids)}"
+            f"{preview(self._ids)}"
         )
 
     def __copy__(self) -> Graph:
         return self
 
     def __deepcopy__(self, _: dict[int, Any]) -> Graph:
-        # It cannot be changed, so one is enough.
+        # Graphs are immutable, so copies can share one object.
         return self
 
     def __reduce__(self) -> Any:
@@ -169,12 +187,26 @@ class Graph:
 
 
 def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]:
-    """Hop distances from some nodes to all.
+    """Compute hop distances from given nodes to all nodes.
 
-    ``sources`` is a list of nodes, which gives a row for each of them, or one node, which gives its
-    row alone. Columns are in the order of ``Graph(graph).nodes``; −1 stands for no path. Further
-    keywords are those of ``Graph``.
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        Anything that ``Graph`` accepts.
+    sources : node id or list of node ids
+        Nodes to measure from.
+    **options
+        Keyword arguments of ``Graph``: ``weight``, ``source``, ``target``, ``nodes``, ``num_nodes``,
+        ``largest_component``.
 
+    Returns
+    -------
+    array of int32, shape (len(sources), n), or (n,) for a single node
+        Number of edges on a shortest path, −1 where there is no path. Columns are in the order of
+        ``Graph(graph).nodes``.
+
+    Examples
+    --------
     >>> import nearfar
     >>> nearfar.distances([("a", "b"), ("b", "c"), ("x", "y")], ["a", "c"])
     array([[ 0,  1,  2, -1, -1],
@@ -182,19 +214,42 @@ def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]
     >>> nearfar.distances([("a", "b"), ("b", "c")], "b")
     array([1, 0, 1], dtype=int32)
     """
-    own = as_graph("distances()", graph, options)
+    converted = as_graph("distances()", graph, options)
+    engine, ids = converted._engine, converted._ids
     if isinstance(sources, (str, bytes)) or not hasattr(sources, "__len__"):
-        rows: npt.NDArray[np.int32] = own._engine.distances(np.array([own._ids.row(sources)]))
+        rows: npt.NDArray[np.int32] = engine.distances(np.array([ids.row(sources)]))
         return rows.reshape(-1)
-    return own._engine.distances(own._ids.rows(sources))
+    return engine.distances(ids.rows(sources))
 
 
 def stats(graph: Any, *, sources: int | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
-    """Sizes, components, and how far apart nodes are: what ``nearfar stats --json`` prints.
+    """Compute sizes, components and the distribution of hop distances.
 
-    Distances are counted from ``sources`` random nodes; from all if it is not given, or from 1024
-    in graphs where that would take minutes. Further keywords are those of ``Graph``.
+    The result has the fields that ``nearfar stats --json`` prints.
 
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        Anything that ``Graph`` accepts.
+    sources : int, default=None
+        Number of random nodes from which distances are counted. ``None`` counts from all nodes, or
+        from 1024 in graphs where all would take minutes.
+    seed : int, default=0
+        Seed of the random choice of nodes.
+    **options
+        Keyword arguments of ``Graph``: ``weight``, ``source``, ``target``, ``nodes``, ``num_nodes``,
+        ``largest_component``.
+
+    Returns
+    -------
+    dict
+        Among others ``nodes``, ``edges_undirected``, ``edges_directed``, ``classes``, ``diameter``
+        (hops), ``mean_degree``, ``components``, ``largest_component``, ``isolated``,
+        ``mean_distance`` (hops) and ``distance_histogram``, the number of ordered pairs of nodes by
+        distance.
+
+    Examples
+    --------
     >>> import nearfar
     >>> stats = nearfar.stats("builtin:karate")
     >>> stats["nodes"], stats["edges_undirected"], stats["diameter"], stats["classes"]
@@ -217,16 +272,43 @@ def synth(
     mean_degree: float | None = None,
     seed: int = 0,
 ) -> Graph:
-    """Makes one of the paper's synthetic graphs, ``"sparse"``, ``"moderate"`` or ``"dense"``, or
-    one whose degrees follow a power law with another ``exponent``. It comes with labels and splits.
+    """Generate a synthetic graph with labels and splits.
 
+    Parameters
+    ----------
+    preset : {"sparse", "moderate", "dense"}, default=None
+        One of the three synthetic graphs of the paper. Exactly one of ``preset`` and ``exponent``
+        must be set.
+    exponent : float, default=None
+        Exponent of the power law of the degrees, above 1.
+    nodes : int, default=None
+        Number of nodes. ``None`` takes 2000.
+    classes : int, default=None
+        Number of classes. ``None`` takes the preset's: 7, 5 or 4; 5 with ``exponent``.
+    join : {"pairs", "star"}, default=None
+        How components are connected: random nodes of two components at a time, or a random node of
+        each to one node of the largest. ``None`` takes the preset's: ``"pairs"``, ``"pairs"`` or
+        ``"star"``; ``"pairs"`` with ``exponent``.
+    mean_degree : float, default=None
+        Target mean degree: of 64 draws of the degrees, the closest is used. ``None`` takes the
+        preset's: 2.49, 6.03 or 15.24; with ``exponent``, the first draw.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    Graph
+        With ``labels`` and ``splits``.
+
+    Examples
+    --------
     >>> import nearfar
     >>> graph = nearfar.synth("sparse", nodes=500)
     >>> graph.num_nodes, sorted(set(graph.labels))
     (500, ['0', '1', '2', '3', '4', '5', '6'])
     """
     if (preset is None) == (exponent is None):
-        raise TypeError("synth() takes a preset, 'sparse', 'moderate' or 'dense', or an exponent")
+        raise TypeError("synth() expects either a preset, 'sparse', 'moderate' or 'dense', or an exponent")
     given = {
         "exponent": exponent,
         "nodes": nodes,
@@ -237,47 +319,47 @@ def synth(
     }
     options = {name: value for name, value in given.items() if value is not None}
     engine = _nearfar.synth(preset, _options.as_json(options))
-    graph = _of(engine, Ids(range(engine.nodes)))
+    graph = _from_engine(engine, Ids(range(engine.nodes)))
     graph._labels, graph._splits = _labels(engine), engine.splits
     return graph
 
 
 def as_graph(function: str, graph: Any, options: dict[str, Any]) -> Graph:
-    """What a function was given, as a graph."""
+    """Converts the graph argument of a public function; ``function`` is its name in errors."""
     _options.check(function, options, _options.GRAPH)
     return graph if isinstance(graph, Graph) and not options else Graph(graph, **options)
 
 
 def engine_ids(engine: _nearfar.Graph | _nearfar.Embedding, count: int) -> Ids:
-    """The ids that came out of a file."""
+    """The ids of a graph or embedding that was read from a file."""
     ids = engine.ids()
     if ids is None:
         return Ids(range(count))
     return Ids(ids if isinstance(ids, list) else ids.tolist())
 
 
-def some(ids: Ids) -> str:
-    """The first ids, for people."""
+def preview(ids: Ids) -> str:
+    """The first three ids, for ``repr``."""
     shown = ", ".join(repr(value) for value in ids.values[:3])
     return shown + (", ..." if len(ids) > 3 else "")
 
 
-def _refuse(options: dict[str, Any], why: str) -> None:
-    """Fails if something was asked for that cannot be done."""
+def _reject(options: dict[str, Any], graph_type: str) -> None:
+    """Raises ``ValueError`` if an option is set that this type of graph does not support."""
     for name, value in options.items():
         if value is not None and not (isinstance(value, str) and value == _options.GRAPH[name]):
-            raise ValueError(f"{name} does not apply to this graph; {why}")
+            raise ValueError(f"{name} cannot be used with {graph_type}")
 
 
 def _build(edges: _inputs.Edges) -> _nearfar.Graph:
-    if edges.starts is not None:
-        starts, targets = _as_rows(edges.starts), _as_rows(edges.targets)
-        return _nearfar.Graph.from_rows(starts, targets, edges.weights)
-    texts = edges.ids.texts if edges.ids.writable else None
+    if edges.offsets is not None:
+        offsets, targets = _as_rows(edges.offsets), _as_rows(edges.targets)
+        return _nearfar.Graph.from_rows(offsets, targets, edges.weights)
+    strings = edges.ids.strings if edges.ids.has_unique_strings else None
     sources, targets = _as_rows(edges.sources), _as_rows(edges.targets)
-    engine = _nearfar.Graph(sources, targets, edges.weights, len(edges.ids), texts)
+    engine = _nearfar.Graph(sources, targets, edges.weights, len(edges.ids), strings)
     if edges.directed:
-        _warn_of_direction(engine, edges)
+        _warn_if_asymmetric(engine, edges)
     return engine
 
 
@@ -285,28 +367,28 @@ def _as_rows(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.int64)
 
 
-def _warn_of_direction(engine: _nearfar.Graph, edges: _inputs.Edges) -> None:
-    """Edges have no direction here. That loses nothing if each goes both ways, with one weight."""
-    forth = edges.sources.astype(np.int64) * len(edges.ids) + edges.targets
-    back = edges.targets.astype(np.int64) * len(edges.ids) + edges.sources
-    keys, first = np.unique(forth, return_index=True)
-    place = np.searchsorted(keys, back[first])
-    both = keys[np.minimum(place, len(keys) - 1)] == back[first]
-    if not both.all():
+def _warn_if_asymmetric(engine: _nearfar.Graph, edges: _inputs.Edges) -> None:
+    """Warns if dropping the directions of edges loses information."""
+    forward = edges.sources.astype(np.int64) * len(edges.ids) + edges.targets
+    backward = edges.targets.astype(np.int64) * len(edges.ids) + edges.sources
+    keys, first = np.unique(forward, return_index=True)
+    position = np.searchsorted(keys, backward[first])
+    reciprocal = keys[np.minimum(position, len(keys) - 1)] == backward[first]
+    if not reciprocal.all():
         _warn(
-            f"{len(both) - int(both.sum())} of the {len(both)} edges of a directed graph go one way "
-            "only; nearfar takes every edge in both directions. Give graph.to_undirected() "
-            "(as_undirected() in igraph) if that is what you mean"
+            f"the graph is directed, and {len(reciprocal) - int(reciprocal.sum())} of its "
+            f"{len(reciprocal)} edges have no reverse edge; nearfar treats all edges as undirected. "
+            "Pass graph.to_undirected() (igraph: graph.as_undirected()) to silence this warning"
         )
-    elif edges.weights is not None and (edges.weights[first] != edges.weights[first][place]).any():
+    elif edges.weights is not None and (edges.weights[first] != edges.weights[first][position]).any():
         _warn(
-            "some edges of a directed graph have another weight on their way back; nearfar takes "
-            "edges in both directions, with the weight of the one that comes first"
+            "the graph is directed, and some edges differ in weight from their reverse edge; nearfar "
+            "treats all edges as undirected, with the weight of the edge listed first"
         )
 
 
 def _warn(message: str) -> None:
-    """Warns whoever called into this package."""
+    """Warns with the position of the caller outside this package."""
     level, frame = 1, sys._getframe()
     while frame is not None and frame.f_globals.get("__package__") == __package__:
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
@@ -314,16 +396,16 @@ def _warn(message: str) -> None:
 
 
 def _labels(engine: _nearfar.Graph) -> list[Any] | None:
-    """The label of each node, or all of them where some node has several."""
+    """The label of each node, or a tuple of labels for each if any node has several."""
     if engine.labels is None:
         return None
-    names, places = engine.labels
-    if all(len(of) <= 1 for of in places):
-        return [names[of[0]] if of else None for of in places]
-    return [tuple(names[label] for label in of) for of in places]
+    names, rows = engine.labels
+    if all(len(labels) <= 1 for labels in rows):
+        return [names[labels[0]] if labels else None for labels in rows]
+    return [tuple(names[label] for label in labels) for labels in rows]
 
 
-def _of(engine: _nearfar.Graph, ids: Ids) -> Graph:
+def _from_engine(engine: _nearfar.Graph, ids: Ids) -> Graph:
     graph = Graph.__new__(Graph)
     graph._engine, graph._ids = engine, ids
     return graph
@@ -332,6 +414,6 @@ def _of(engine: _nearfar.Graph, ids: Ids) -> Graph:
 def _unpickled(
     sources: Integers, targets: Integers, weights: Any, ids: Ids, labels: Any, splits: Any
 ) -> Graph:
-    graph = _of(_build(_inputs.Edges(sources, targets, weights, ids)), ids)
+    graph = _from_engine(_build(_inputs.Edges(sources, targets, weights, ids)), ids)
     graph._labels, graph._splits = labels, splits
     return graph

@@ -1,4 +1,4 @@
-"""Which row is which node."""
+"""The mapping between node ids and rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._arrays import Integers, as_numpy
 
 
 class Ids:
-    """The ids of nodes in row order: a ``range`` from 0, or any different hashable values."""
+    """Node ids in row order: ``range(n)``, or distinct hashable values."""
 
     def __init__(self, values: range | Sequence[Hashable]) -> None:
         self.values = values
@@ -23,45 +23,45 @@ class Ids:
         return len(self.values)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The places are found again when they are asked for.
+        # Cached properties are computed again on demand.
         return {"values": self.values}
 
     @cached_property
     def nodes(self) -> list[Any]:
-        """All ids."""
+        """All ids as a list."""
         return list(self.values)
 
     @cached_property
-    def _places(self) -> dict[Hashable, int]:
+    def _row_of(self) -> dict[Hashable, int]:
         return {value: row for row, value in enumerate(self.values)}
 
     @cached_property
-    def texts(self) -> list[str] | None:
+    def strings(self) -> list[str] | None:
         """The ids as they are written to files; ``None`` for 0, 1, 2, ..."""
         if isinstance(self.values, range):
             return None
         return [str(value) for value in self.values]
 
-    def check_texts(self) -> None:
-        """Fails if two nodes, or none, would be told apart in a file."""
-        rows: dict[str, Hashable] = {}
-        for value, text in zip(self.values, self.texts or (), strict=False):
-            if not text:
-                raise ValueError(f"node {value!r} is empty as text; give it an id that can be written")
-            if text in rows:
+    def check_strings(self) -> None:
+        """Raises ``ValueError`` if an id is empty as a string or two ids have the same string."""
+        seen: dict[str, Hashable] = {}
+        for value, string in zip(self.values, self.strings or (), strict=False):
+            if not string:
+                raise ValueError(f"node id {value!r} is an empty string in files; rename it before saving")
+            if string in seen:
                 raise ValueError(
-                    f"nodes {rows[text]!r} and {value!r} are both written as {text!r}; "
+                    f"nodes {seen[string]!r} and {value!r} are both written as {string!r}; "
                     "rename one before saving"
                 )
-            rows[text] = value
+            seen[string] = value
 
     @property
-    def writable(self) -> bool:
-        """Whether texts tell all nodes apart."""
-        return self.texts is None or ("" not in self.texts and len(set(self.texts)) == len(self))
+    def has_unique_strings(self) -> bool:
+        """Whether all ids differ, and none is empty, when written as strings."""
+        return self.strings is None or ("" not in self.strings and len(set(self.strings)) == len(self))
 
     def row(self, node: Any) -> int:
-        """The row of a node."""
+        """The row of a node; ``KeyError`` if there is no such node."""
         if isinstance(self.values, range):
             try:
                 row = index(node)
@@ -70,20 +70,20 @@ class Ids:
             if 0 <= row < len(self):
                 return row
         else:
-            found = self._places.get(node)
+            found = self._row_of.get(node)
             if found is not None:
                 return found
         first = self.values[0] if len(self) else None
-        raise KeyError(f"no node {node!r}; ids look like {first!r}")
+        raise KeyError(f"no node {node!r}; the first node id is {first!r}")
 
     def rows(self, nodes: Any) -> Integers:
-        """The rows of many nodes."""
+        """The rows of a sequence of nodes."""
         if isinstance(nodes, (str, bytes)):
-            raise TypeError(f"{nodes!r} is one node; give a list of nodes")
+            raise TypeError(f"{nodes!r} is a single node; expected a list of nodes")
         if isinstance(self.values, range):
             array = as_numpy(nodes)
             if array.ndim != 1:
-                raise ValueError(f"nodes of shape {array.shape}; give one after the other, (n,)")
+                raise ValueError(f"nodes have shape {array.shape}; expected shape (n,)")
             if array.size == 0:
                 return np.zeros(0, dtype=np.int64)
             if array.dtype.kind in "iu":
@@ -91,35 +91,37 @@ class Ids:
                 if outside.any():
                     self.row(array[outside][0].item())
                 return array.astype(np.int64, copy=False)
-        places = [self.row(node) for node in as_list(nodes)]
-        return np.array(places, dtype=np.int64)
+        rows = [self.row(node) for node in as_list(nodes)]
+        return np.array(rows, dtype=np.int64)
 
 
 def as_list(nodes: Any) -> list[Any]:
-    """Nodes as Python has them: arrays give integers, not NumPy's own."""
+    """Converts to a list of Python objects: NumPy scalars become Python's."""
     return list(nodes.tolist() if hasattr(nodes, "tolist") else nodes)
 
 
-def number(
+def assign_rows(
     first: Sequence[Hashable], sources: Any, targets: Any
 ) -> tuple[Ids, Integers, Integers]:
-    """Numbers the ids of edges by their first appearance, those in ``first`` before all. Integers
-    that are exactly 0, 1, 2, ... are their own rows."""
-    parts = [_as_integers(part) for part in (first, sources, targets)]
-    if parts[0] is not None and parts[1] is not None and parts[2] is not None:
-        return _number_integers(parts[0], parts[1], parts[2])
-    places: dict[Hashable, int] = {}
-    insert = places.setdefault
+    """Assigns rows to the ids in order of first appearance: those in ``first``, then the edges.
+
+    Integer ids that are exactly 0, ..., n − 1 are their own rows.
+    """
+    columns = [_as_integers(column) for column in (first, sources, targets)]
+    if columns[0] is not None and columns[1] is not None and columns[2] is not None:
+        return _assign_integer_rows(columns[0], columns[1], columns[2])
+    row_of: dict[Hashable, int] = {}
+    insert = row_of.setdefault
     for node in first:
-        insert(node, len(places))
+        insert(node, len(row_of))
     pairs = zip(as_list(sources), as_list(targets), strict=True)
-    ends = [insert(node, len(places)) for node in chain.from_iterable(pairs)]
+    ends = [insert(node, len(row_of)) for node in chain.from_iterable(pairs)]
     rows = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    return Ids(list(places)), rows[:, 0], rows[:, 1]
+    return Ids(list(row_of)), rows[:, 0], rows[:, 1]
 
 
 def _as_integers(ids: Any) -> Integers | None:
-    """Ids as an array of integers, if they are."""
+    """The ids as int64 if all of them are integers that fit, else ``None``."""
     if isinstance(ids, np.ndarray):
         fits = ids.dtype.kind == "i" or (ids.dtype.kind == "u" and ids.dtype.itemsize < 8)
         return ids.astype(np.int64, copy=False) if fits else None
@@ -129,7 +131,7 @@ def _as_integers(ids: Any) -> Integers | None:
         return None
 
 
-def _number_integers(
+def _assign_integer_rows(
     first: Integers, sources: Integers, targets: Integers
 ) -> tuple[Ids, Integers, Integers]:
     ends = np.empty(len(first) + 2 * len(sources), dtype=np.int64)
@@ -140,17 +142,18 @@ def _number_integers(
         return Ids(range(0)), sources, targets
     low, high = int(ends.min()), int(ends.max())
     if low >= 0 and high <= 16 * len(ends):
-        # A table of all integers up to the largest: where each appears first, or never.
-        place = np.full(high + 1, len(ends), dtype=np.int64)
-        place[ends[::-1]] = np.arange(len(ends) - 1, -1, -1)
-        if (place < len(ends)).all():
+        # Dense ids: a table indexed by id holds the position of first appearance (len(ends) if the
+        # id is unused), and later the row.
+        table = np.full(high + 1, len(ends), dtype=np.int64)
+        table[ends[::-1]] = np.arange(len(ends) - 1, -1, -1)
+        if (table < len(ends)).all():
             return Ids(range(high + 1)), sources, targets
-        ids = np.flatnonzero(place < len(ends))
-        ids = ids[np.argsort(place[ids])]
-        place[ids] = np.arange(len(ids))
-        return Ids(ids.tolist()), place[sources], place[targets]
-    ids, place, inverse = np.unique(ends, return_index=True, return_inverse=True)
-    order = np.argsort(place)
+        ids = np.flatnonzero(table < len(ends))
+        ids = ids[np.argsort(table[ids])]
+        table[ids] = np.arange(len(ids))
+        return Ids(ids.tolist()), table[sources], table[targets]
+    ids, position, inverse = np.unique(ends, return_index=True, return_inverse=True)
+    order = np.argsort(position)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     rows = rank[inverse.reshape(-1)[len(first) :]]

@@ -1,4 +1,4 @@
-"""The engine. Everything here is wrapped by the package; use that."""
+"""The extension module. Private: use the public functions and classes of the package."""
 
 import os
 from collections.abc import Callable

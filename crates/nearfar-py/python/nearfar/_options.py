@@ -1,4 +1,4 @@
-"""Keywords: which there are, and what is meant by those that there are not."""
+"""Keyword arguments: names, defaults, and suggestions for misspelled ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from . import _nearfar
 
 _DEFAULTS: dict[str, dict[str, Any]] = json.loads(_nearfar.defaults())
 
-#: The keywords of functions: the command line's options.
+#: Keywords of each function with their defaults: the options of the command line.
 EMBED, SAMPLER = _DEFAULTS["embed"], _DEFAULTS["sampler"]
 CLASSIFY, LINKS, MEASURE = _DEFAULTS["classify"], _DEFAULTS["links"], _DEFAULTS["measure"]
 REPORT = _DEFAULTS["report"]
 
-#: How a graph is read from what was given.
+#: Keywords of ``Graph`` with their defaults.
 GRAPH: dict[str, Any] = {
     "weight": "weight",
     "source": None,
@@ -29,8 +29,8 @@ GRAPH: dict[str, Any] = {
     "largest_component": False,
 }
 
-# What other libraries call it.
-_ELSEWHERE = {
+# Names of the same options in other libraries.
+_ALIASES = {
     "dimensions": "dim",
     "embedding_dim": "dim",
     "learning_rate": "lr",
@@ -52,27 +52,27 @@ _ELSEWHERE = {
 
 
 def check(function: str, options: Mapping[str, Any], *known: Mapping[str, Any]) -> None:
-    """Fails on a keyword that is not known, and names the nearest that is."""
-    names = [name for part in known for name in part]
+    """Raises ``TypeError`` for an unknown keyword, with the most similar known one."""
+    names = [name for group in known for name in group]
     for name in options:
         if name in names:
             continue
-        meant = [_ELSEWHERE[name]] if _ELSEWHERE.get(name) in names else []
-        meant = meant or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-        hint = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(sorted(names))}"
+        similar = [_ALIASES[name]] if _ALIASES.get(name) in names else []
+        similar = similar or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"expected one of {', '.join(sorted(names))}"
         raise TypeError(f"{function} got an unexpected keyword argument {name!r}; {hint}")
 
 
-def part(options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords that belong here."""
+def select(options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The options whose names are in ``known``."""
     return {name: value for name, value in options.items() if name in known}
 
 
 def as_json(options: Mapping[str, Any]) -> str:
-    """Keywords as the engine takes them."""
+    """Serialises keywords for the extension module."""
     for name, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name} is {value}; it takes a finite number")
+            raise ValueError(f"{name} is {value}; expected a finite number")
     return json.dumps(options, default=_plain)
 
 
@@ -81,11 +81,11 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(f"{value!r} cannot be the value of an option")
+    raise TypeError(f"{value!r} is not a valid option value; expected a number, string or path")
 
 
 def signature(*fixed: inspect.Parameter, keywords: Mapping[str, Any]) -> inspect.Signature:
-    """The signature that help, editors and scikit-learn see."""
+    """The signature shown by ``help`` and editors and read by scikit-learn."""
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter(name, kind, default=value) for name, value in keywords.items()]
     return inspect.Signature([*fixed, *parameters])

@@ -1,4 +1,4 @@
-"""Telling people, and their code, how far it is."""
+"""Progress bars and callbacks of long calls."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: Hears what happens; whoever returns ``False`` or raises ``StopIteration`` stops the run.
+#: Receives events; returning ``False`` or raising ``StopIteration`` stops the run.
 Callback = Callable[[dict[str, Any]], object]
 
 
-class Listener:
-    """Hands the engine's events to a bar and to a callback."""
+class Observer:
+    """Passes the extension module's events to a progress bar and a callback."""
 
     def __init__(self, progress: bool, callback: Callback | None) -> None:
-        self._bar = _bar() if progress else None
+        self._bar = _make_bar() if progress else None
         self._callback = callback
         self._stopped = False
 
-    def __call__(self, text: str) -> bool:
-        event = json.loads(text)
+    def __call__(self, message: str) -> bool:
+        """Handles one event, given as JSON; returns whether to continue."""
+        event = json.loads(message)
         if self._bar is not None:
             self._bar.event(event)
         if self._callback is None:
@@ -31,33 +32,32 @@ class Listener:
             self._stopped = True
         return not self._stopped
 
-    def __enter__(self) -> Listener:
+    def __enter__(self) -> Observer:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if self._bar is not None:
-            self._bar.close(done=kind is None and not self._stopped)
+            self._bar.close(completed=kind is None and not self._stopped)
 
 
-def _bar() -> _Tqdm | _Line:
+def _make_bar() -> _TqdmBar | _PlainBar:
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return _Line()
-    return _Tqdm(tqdm)
+        return _PlainBar()
+    return _TqdmBar(tqdm)
 
 
-def _told(event: dict[str, Any]) -> str:
-    """An epoch in words."""
+def _epoch_status(event: dict[str, Any]) -> str:
     return f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}"
 
 
-class _Tqdm:
-    """A bar in terminals and notebooks."""
+class _TqdmBar:
+    """A tqdm bar, for terminals and notebooks."""
 
     def __init__(self, tqdm: Any) -> None:
-        form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
-        self._bar = tqdm(total=1.0, bar_format=form)
+        layout = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+        self._bar = tqdm(total=1.0, bar_format=layout)
         self._first = True
 
     def event(self, event: dict[str, Any]) -> None:
@@ -65,20 +65,20 @@ class _Tqdm:
             self._bar.set_description(event["negatives"])
         elif event["event"] == "progress":
             if self._first:
-                # What was done before, in a run that is gone on with, says nothing of the speed.
+                # A resumed run starts above 0; tqdm must not count that part towards the speed.
                 self._bar.initial, self._first = event["done"], False
             self._bar.update(event["done"] - self._bar.n)
         elif event["event"] == "epoch":
-            self._bar.set_postfix_str(_told(event), refresh=False)
+            self._bar.set_postfix_str(_epoch_status(event), refresh=False)
 
-    def close(self, done: bool) -> None:
-        if done:
+    def close(self, completed: bool) -> None:
+        if completed:
             self._bar.update(1.0 - self._bar.n)
         self._bar.close()
 
 
-class _Line:
-    """One line that is written over, without tqdm."""
+class _PlainBar:
+    """One line that is overwritten, where tqdm is not installed."""
 
     def __init__(self) -> None:
         self._width = 0
@@ -88,17 +88,17 @@ class _Line:
         if event["event"] == "planned":
             self._write(event["summary"])
         elif event["event"] == "epoch":
-            self._epoch = _told(event)
+            self._epoch = _epoch_status(event)
         elif event["event"] == "progress":
             self._write(f"{event['done']:4.0%}  {self._epoch}")
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write("\r" + text.ljust(self._width))
+    def _write(self, line: str) -> None:
+        sys.stderr.write("\r" + line.ljust(self._width))
         sys.stderr.flush()
-        self._width = len(text)
+        self._width = len(line)
 
-    def close(self, done: bool) -> None:
-        if done:
+    def close(self, completed: bool) -> None:
+        if completed:
             self._write(f"100%  {self._epoch}")
         if self._width:
             sys.stderr.write("\n")

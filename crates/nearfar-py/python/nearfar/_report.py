@@ -1,4 +1,4 @@
-"""A page to look at."""
+"""HTML reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _nearfar, _options
 from ._embedding import Embedding
-from ._evaluate import _as_embedding, _by_row, _part, _texts
+from ._evaluate import as_embedding, by_row, label_strings, split_name
 from ._graph import as_graph
 
 
@@ -26,27 +26,50 @@ def report(
     ids: Sequence[Hashable] | None = None,
     **options: Any,
 ) -> Path:
-    """Writes one page that shows vectors: a map of them, who is near a node and who is far, and the
-    numbers. It opens in any browser and fetches nothing. What ``nearfar report`` writes.
+    """Write an HTML report about an embedding.
+
+    The page shows a map of the vectors, the most and least similar nodes of a node, and statistics.
+    It is self-contained: it opens in any browser and loads nothing from the network. It is the page
+    that ``nearfar report`` writes.
 
     Parameters
     ----------
-    emb
-        An ``Embedding``, an array of shape (n, dim), or a file of vectors.
-    path
-        Where to write the page.
-    graph
-        The graph that they were made from: anything that ``Graph`` takes. Without it, the page knows
-        nothing of distances.
-    labels, splits
-        As in ``classify``; those of the graph, if it has any and none are given.
-    log, links
-        Files: the log of ``embed``, and what ``nearfar links --json`` printed.
-    ids
-        The ids of an array's rows; those of the graph, in its order, if not given.
-    **options
-        The options of ``nearfar report``, with underscores: ``title``, ``perplexity``, ``metric``,
-        ``points``, ``seed``; ``threads``; and those of ``Graph``.
+    emb : Embedding, array of shape (n, dim) or path
+        Vectors to show.
+    path : str or path-like, default="report.html"
+        File to write.
+    graph : Graph or graph-like, default=None
+        The embedded graph: anything that ``Graph`` accepts. Without it, the page has no distances.
+    labels, splits : dict, Series, array, list or path, default=None
+        Labels and splits of the nodes, as in ``classify``. ``None`` takes those of the graph, if it
+        has any.
+    log : path, default=None
+        Log file written by ``embed``.
+    links : path, default=None
+        File with the output of ``nearfar links --json``.
+    ids : sequence of ids, default=None
+        Ids of an array's rows; ``None`` means the nodes of the graph in its order.
+    title : str, default=None
+        Title of the page; ``None`` takes the name of the vectors' file, or of the page for an
+        ``Embedding`` or array.
+    perplexity : float, default=30.0
+        Perplexity of t-SNE, 1 to 1000.
+    metric : {"cosine", "euclidean"}, default="cosine"
+        Distance between vectors on the map.
+    points : int, default=20_000
+        Number of nodes that t-SNE places, at least 10; other nodes are placed next to the nodes with
+        the most similar vectors.
+    seed : int, default=0
+        Random seed.
+    threads : int, default=None
+        Number of threads; ``None`` uses all cores. The result does not depend on it.
+    weight, source, target, nodes, num_nodes, largest_component
+        See ``Graph``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
 
     Examples
     --------
@@ -58,24 +81,27 @@ def report(
     ('karate.html', '<!doctype html>')
     """
     _options.check("report()", options, _options.REPORT, _options.GRAPH)
-    own_graph = None
+    converted = None
     if graph is not None:
-        own_graph = as_graph("report()", graph, _options.part(options, _options.GRAPH))
+        converted = as_graph("report()", graph, _options.select(options, _options.GRAPH))
         if ids is None and not isinstance(emb, (Embedding, str, os.PathLike)):
-            ids = own_graph._ids.values
+            ids = converted._ids.values
         if labels is None:
-            labels, splits = own_graph.labels, splits if splits is not None else own_graph.splits
-    own = _as_embedding(emb, ids)
-    if own_graph is not None and own._ids.values != own_graph._ids.values:
-        own = _in_order_of(own, own_graph._ids.values)
+            labels, splits = converted.labels, splits if splits is not None else converted.splits
+    embedding = as_embedding(emb, ids)
+    if converted is not None and embedding._ids.values != converted._ids.values:
+        embedding = _reordered(embedding, converted._ids.values)
     values: dict[str, Any] = {}
-    rows = None if labels is None else _by_row(own, labels, "labels", lambda value: _texts(value, values))
-    parts = None if splits is None else _by_row(own, splits, "splits", _part)
+    label_rows = split_rows = None
+    if labels is not None:
+        label_rows = by_row(embedding, labels, "labels", lambda value: label_strings(value, values))
+    if splits is not None:
+        split_rows = by_row(embedding, splits, "splits", split_name)
     files = tuple(None if file is None else os.fspath(file) for file in (log, links))
     name = Path(emb).stem if isinstance(emb, (str, os.PathLike)) else Path(path).stem
-    engine = None if own_graph is None else own_graph._engine
-    keywords = _options.as_json(_options.part(options, _options.REPORT))
-    _nearfar.report(own._engine, os.fspath(path), name, engine, rows, parts, files, keywords)
+    engine = None if converted is None else converted._engine
+    keywords = _options.as_json(_options.select(options, _options.REPORT))
+    _nearfar.report(embedding._engine, os.fspath(path), name, engine, label_rows, split_rows, files, keywords)
     return Path(path)
 
 
@@ -89,12 +115,13 @@ report.__signature__ = _options.signature(  # type: ignore[attr-defined]
 )
 
 
-def _in_order_of(own: Embedding, nodes: Sequence[Hashable]) -> Embedding:
-    missing = [node for node in nodes if node not in own]
-    if missing or len(nodes) != len(own):
-        example = f", {missing[0]!r} among them," if missing else ""
+def _reordered(embedding: Embedding, nodes: Sequence[Hashable]) -> Embedding:
+    """The embedding with its rows in the order of ``nodes``."""
+    missing = [node for node in nodes if node not in embedding]
+    if missing or len(nodes) != len(embedding):
+        example = f", e.g. {missing[0]!r}" if missing else ""
         raise ValueError(
-            f"there are {len(own)} vectors for {len(nodes)} nodes, and {len(missing)} nodes{example} have "
-            "none; give the graph that was embedded"
+            f"the graph has {len(nodes)} nodes, the embedding {len(embedding)} vectors, and "
+            f"{len(missing)} nodes have no vector{example}; pass the graph that was embedded"
         )
-    return Embedding(nodes, own[list(nodes)])
+    return Embedding(nodes, embedding[list(nodes)])

@@ -1,4 +1,4 @@
-"""What scores and measures are told in."""
+"""Result objects of the evaluation functions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ from typing import Any, ClassVar
 
 
 class Summary:
-    """A score that was measured several times: ``mean``, ``std`` (divided by their number, as in
-    NumPy) and all ``runs``. As a number it is its mean.
+    """Scores of several runs; compares and formats like their mean.
 
+    Attributes
+    ----------
+    mean : float
+        Mean of the runs.
+    std : float
+        Standard deviation, divided by the number of runs as in NumPy.
+    runs : list of float
+        Score of each run.
+
+    Examples
+    --------
     >>> from nearfar import Summary
     >>> score = Summary([0.5, 0.7])
     >>> score
@@ -52,16 +62,16 @@ class Summary:
 
 
 class Result:
-    """Fields as attributes. ``to_dict()`` is what the command line prints with ``--json``."""
+    """Named fields; ``to_dict()`` returns what the command line prints with ``--json``."""
 
     _nested: ClassVar[dict[str, type[Result]]] = {}
 
-    def __init__(self, found: dict[str, Any]) -> None:
-        self._found = found
-        for name, value in found.items():
-            setattr(self, name.replace("@", "_at_"), self._shaped(name, value))
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+        for name, value in fields.items():
+            setattr(self, name.replace("@", "_at_"), self._wrap(name, value))
 
-    def _shaped(self, name: str, value: Any) -> Any:
+    def _wrap(self, name: str, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         if value.keys() == {"mean", "std", "runs"}:
@@ -69,68 +79,73 @@ class Result:
         return self._nested.get(name, Result)(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as plain dictionaries, lists and numbers."""
-        return self._found
+        """Return all fields as plain dictionaries, lists and numbers."""
+        return self._fields
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._found == self._found
+        return type(other) is type(self) and other._fields == self._fields
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
-        return type(self), (self._found,)
+        return type(self), (self._fields,)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name != "_found")
+        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name != "_fields")
         return f"{type(self).__name__}({fields})"
 
 
-class Part(Result):
-    """The scores on one part of the nodes.
+class SplitScores(Result):
+    """Scores on the nodes of one split.
 
     Attributes
     ----------
-    scored
-        Nodes in it, in one run.
-    f1_macro, f1_micro, accuracy
-        The mean of F1 over classes, F1 of all classes together, the share of right decisions. Where
-        nodes have several labels they are over all yes-or-no decisions in one list, as in
+    scored : int
+        Number of scored nodes per run.
+    f1_macro, f1_micro, accuracy : Summary
+        Mean F1 of the classes, F1 of the counts summed over classes, fraction of correct
+        predictions. For multi-label data they are computed over all binary decisions, as in
         ``ravelled``.
-    ravelled, top_k
-        Only where nodes have several labels: ``f1_macro`` and ``f1_micro`` of all yes-or-no
-        decisions in one list, as in the paper; and of the most probable labels, as many as the node
-        has, as is usual.
+    ravelled, top_k : SplitScores
+        Only for multi-label data: ``f1_macro`` and ``f1_micro`` over all binary decisions in one
+        list, as in the paper; and of the k most probable labels, where k is the node's true number
+        of labels.
     """
 
     scored: int
     f1_macro: Summary
     f1_micro: Summary
     accuracy: Summary
-    ravelled: Part | None = None
-    top_k: Part | None = None
+    ravelled: SplitScores | None = None
+    top_k: SplitScores | None = None
 
 
-class Classification(Part):
-    """How well nodes could be classified: what ``classify`` returns. Its own scores are those on
-    test.
+class Classification(SplitScores):
+    """Node classification scores, as returned by ``classify``.
+
+    ``scored``, ``f1_macro``, ``f1_micro`` and ``accuracy`` are those of the test nodes.
 
     Attributes
     ----------
-    nodes, dim, classes, multi_label
-        Vectors, numbers in a vector, different labels, and whether a node may have several.
-    protocol
+    nodes, dim, classes : int
+        Number of vectors, dimensions and labels.
+    multi_label : bool
+        Whether a node may have several labels.
+    protocol : Result
         ``splits`` is ``"fixed"``, or ``"random"`` with ``train_ratio``, ``repeats``, ``stratified``
         and ``seed``.
-    c, train
-        The classifier's trust in its examples, and the nodes that it learnt from in one run.
-    val
-        The scores on validation, where there is such a part.
-    per_class
-        If asked for, ``label``, ``precision``, ``recall``, ``f1`` and ``support`` of every class, of
-        all runs together.
-    confusion
-        If asked for, ``labels`` and ``counts``: for every true class, how many of its nodes were
-        given to each.
+    c : float
+        Inverse L2 strength of the classifier.
+    train : int
+        Number of training nodes per run.
+    val : SplitScores or None
+        Scores of the validation nodes, if there are any.
+    per_class : list of dict or None
+        If requested: ``label``, ``precision``, ``recall``, ``f1`` and ``support`` of every class,
+        over all runs.
+    confusion : Result or None
+        If requested: ``labels`` and ``counts``, the number of nodes by true and predicted class,
+        over all runs.
     """
 
     nodes: int
@@ -140,32 +155,32 @@ class Classification(Part):
     protocol: Result
     c: float
     train: int
-    val: Part | None = None
+    val: SplitScores | None = None
     per_class: list[dict[str, Any]] | None = None
     confusion: Result | None = None
-    _nested = {"val": Part, "ravelled": Part, "top_k": Part}
+    _nested = {"val": SplitScores, "ravelled": SplitScores, "top_k": SplitScores}
 
     def __repr__(self) -> str:
         named = {"F1-macro": self.f1_macro, "F1-micro": self.f1_micro, "accuracy": self.accuracy}
         if self.top_k is not None:
             named = {"F1-macro": self.top_k.f1_macro, "F1-micro": self.top_k.f1_micro}
         scores = ", ".join(f"{name} {score}" for name, score in named.items())
-        runs = f", {len(self.accuracy.runs)} times" if len(self.accuracy.runs) > 1 else ""
+        runs = f", {len(self.accuracy.runs)} runs" if len(self.accuracy.runs) > 1 else ""
         return (
-            f"Classification into {self.classes} classes, trained on {self.train} nodes and scored on "
-            f"{self.scored}{runs}: {scores}"
+            f"Classification into {self.classes} classes, {self.train} training and {self.scored} test "
+            f"nodes{runs}: {scores}"
         )
 
 
 class Ranking(Result):
-    """The scores of one way to rank pairs.
+    """Ranking scores of held-out edges against pairs without an edge.
 
     Attributes
     ----------
-    auc, average_precision, mrr
-        The area under the ROC curve, average precision, mean reciprocal rank.
-    hits_at_10, hits_at_50, hits_at_100
-        The share of held-out edges above all but nine, 49 or 99 pairs without an edge.
+    auc, average_precision, mrr : Summary
+        Area under the ROC curve, average precision, mean reciprocal rank.
+    hits_at_10, hits_at_50, hits_at_100 : Summary
+        Fraction of held-out edges ranked above all but 9, 49 or 99 of the pairs without an edge.
     """
 
     auc: Summary
@@ -177,7 +192,7 @@ class Ranking(Result):
 
 
 class Operators(Result):
-    """The scores of a classifier, by what it sees of two vectors."""
+    """Scores of logistic regression by the operator that combines two vectors."""
 
     hadamard: Ranking
     average: Ranking
@@ -187,19 +202,21 @@ class Operators(Result):
 
 
 class LinkScores(Ranking):
-    """How well links could be predicted: what ``links`` returns. Its own scores are those of the
-    dot product, which nothing is trained for.
+    """Link prediction scores, as returned by ``links``.
+
+    ``auc``, ``average_precision``, ``mrr`` and ``hits_at_*`` rank pairs by dot product, without
+    further training.
 
     Attributes
     ----------
-    nodes, edges
-        Those of the graph.
-    asked, held_out
-        Edges that should have been held out, and that were: fewer if the rest had to stay connected.
-    keep_connected
-        Whether it had to.
-    operators
-        The scores of classifiers on ``hadamard``, ``average``, ``l1`` and ``l2`` of two vectors.
+    nodes, edges : int
+        Size of the graph.
+    asked, held_out : int
+        Number of edges requested and actually held out; ``keep_connected`` may reduce it.
+    keep_connected : bool
+        Whether the remaining graph was kept connected.
+    operators : Operators
+        Scores of classifiers on ``hadamard``, ``average``, ``l1`` and ``l2`` of two vectors.
     """
 
     nodes: int
@@ -212,38 +229,55 @@ class LinkScores(Ranking):
 
     def __repr__(self) -> str:
         return (
-            f"LinkScores of {self.held_out} of {self.edges} edges, held out {len(self.auc.runs)} times: "
+            f"LinkScores with {self.held_out} of {self.edges} edges held out, {len(self.auc.runs)} runs: "
             f"AUC {self.auc}, average precision {self.average_precision}"
         )
 
 
 class Measures(Result):
-    """How the similarity of vectors goes with the distance of their nodes: what ``measure`` returns.
-    Lists are by distance, from 1 on; pairs are ordered.
+    """Similarity of vectors by distance of their nodes, as returned by ``measure``.
+
+    Lists have one entry per distance, in the order of ``distance``; pairs (i, j) are ordered.
 
     Attributes
     ----------
-    cohesion, separation
-        Near nodes near, far nodes far: the larger, the better.
-    separation_power, separation_power_of_means
-        How much heavier the farthest negatives of a node weigh than its neighbours.
-    spearman
-        Rank correlation of distance and similarity: −1 if vectors keep the order of distances.
-    distance, pairs, xi, xi_std, alpha, beta, corollary
-        For each distance: its hops, how many pairs have it, the mean and the deviation of their
-        σ(z_i·z_j), their mean weights among positives and among negatives, and whether the paper's
-        corollary holds.
-    mean_total_distance
-        The mean over nodes of the sum of their distances to all others.
-    uniform
-        ``beta``, ``separation`` and ``separation_power`` of uniform negatives.
-    far
+    cohesion, separation : float
+        Log-likelihoods of positives and negatives, at most 0; higher is better.
+    separation_power, separation_power_of_means : float or None
+        Weight of the farthest negatives of a node relative to its neighbours; the same ratio of the
+        mean weights ``beta``.
+    spearman : float or None
+        Rank correlation of distance and similarity: −1 if similarity falls strictly with distance.
+    distance : list of int
+        Distances, in hops.
+    pairs : list of int
+        Number of pairs at each distance.
+    xi, xi_std : list of float
+        Mean and standard deviation of σ(z_i·z_j) at each distance.
+    alpha, beta : list of float
+        Mean weight of positives and of negatives at each distance.
+    corollary : list of bool
+        Whether the paper's corollary holds at each distance: n < D(A) / d.
+    mean_total_distance : float
+        D(A), the mean over nodes of the sum of distances to all other nodes, in hops.
+    uniform : Result
+        ``beta``, ``separation`` and ``separation_power`` for uniform negatives.
+    far : Result or None
         ``hops``, ``pairs``, ``xi``, ``xi_std`` and ``beta`` of pairs without a path, if there are any.
-    counted, sources, alpha_walks, interval
-        ``"all"`` or ``"sampled"`` pairs, from how many nodes, with how many walks; and half the
-        widths of 95 % intervals, where pairs are sampled.
-    nodes, dim, resolution, config
-        Sizes, the width of the bins in which similarities share a rank, and what was asked for.
+    counted : {"all", "sampled"}
+        Whether all pairs were counted or those of random sources.
+    sources : int
+        Number of nodes compared with all others.
+    alpha_walks : int or None
+        Walks per source from which ``alpha`` was estimated; ``None`` if it was computed exactly.
+    interval : Result or None
+        Half widths of 95 % confidence intervals, if pairs were sampled.
+    nodes, dim : int
+        Number of vectors and dimensions.
+    resolution : float
+        Relative width of the bins within which similarities are tied in ``spearman``.
+    config : Result
+        Settings of the call.
     """
 
     cohesion: float
