@@ -1,34 +1,50 @@
-//! The command line of `nearfar`: it parses, calls the library, prints, and decides nothing.
+//! The command line of `nearfar`: parses the arguments, calls the library and prints the result.
 
 mod commands;
 mod print;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 
-/// Node embeddings that keep near nodes near and far nodes far.
+/// Node embeddings with distance-aware negative sampling
 ///
-/// GRAPH is an edge list (two or three columns, any separator, any ids, .gz and .zst too), a
-/// Matrix Market .mtx, SciPy .npz, NumPy .npy or Parquet file, a folder with edges.tsv, or
-/// builtin:karate, builtin:sparse, builtin:moderate, builtin:dense.
+/// Examples:
+///   nearfar embed graph.tsv -o vectors.npy
+///   nearfar evaluate vectors.npy --labels labels.tsv
+///
+/// GRAPH is one of:
+///   an edge list, two or three columns: any separator, any ids, also .gz and .zst
+///   a Matrix Market .mtx, SciPy .npz, NumPy .npy or Parquet file
+///   a folder with edges.tsv, and optionally nodes.tsv, labels.tsv and splits.tsv
+///   builtin:karate, builtin:sparse, builtin:moderate or builtin:dense
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
-struct Cli {
+#[command(name = "nearfar", version, max_term_width = 100, verbatim_doc_comment)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: commands::Command,
-    /// Threads to work with; results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N")]
+    /// Number of threads; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", help_heading = GENERAL)]
     threads: Option<usize>,
-    /// No messages on standard error but errors
-    #[arg(long, short, global = true)]
+    /// Print errors only, no messages
+    #[arg(long, short, global = true, help_heading = GENERAL)]
     quiet: bool,
+    /// Print help; -h prints a summary
+    #[arg(long, short, global = true, action = ArgAction::Help, help_heading = GENERAL)]
+    help: Option<bool>,
+    /// Print the version
+    #[arg(long, short = 'V', action = ArgAction::Version, help_heading = GENERAL)]
+    version: Option<bool>,
 }
 
+/// A heading of its own lists these options after those of the command.
+const GENERAL: &str = "General";
+
 fn main() -> ExitCode {
-    let given = Cli::command().get_matches();
-    let cli = Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
-    match run(cli, &given) {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match run(cli, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Interrupted>() => ExitCode::from(130),
@@ -39,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ctrl-C was pressed: no result, and nothing to complain about.
+/// Ctrl-C ended the run: exit code 130, without a message.
 #[derive(Debug)]
 struct Interrupted;
 
@@ -51,16 +67,16 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-fn run(cli: Cli, given: &clap::ArgMatches) -> anyhow::Result<()> {
+fn run(cli: Cli, matches: &clap::ArgMatches) -> anyhow::Result<()> {
     if let Some(threads) = cli.threads {
-        anyhow::ensure!(threads > 0, "--threads 0; it takes at least 1");
+        anyhow::ensure!(threads > 0, "threads is 0; expected at least 1");
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    let given = given.subcommand().map_or(given, |(_, given)| given);
-    cli.command.run(given, cli.quiet)
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    cli.command.run(matches, cli.quiet)
 }
 
-/// Whoever reads our output has seen enough, as `head` does: not an error.
+/// The reader of standard output has closed it, as `head` does: not an error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)

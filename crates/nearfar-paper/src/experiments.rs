@@ -1,49 +1,52 @@
-//! The experiments as lists of training runs.
+//! The experiments of the paper, each a list of training runs.
 
 use nearfar::negative::LandmarkCount;
 use nearfar::train::Settings;
 
-use crate::cells::{Cell, Want};
 use crate::graphs::Graphs;
-use crate::rows::{ABLATION, BENCHMARKS, DISTANCE, GAE, Row, SYNTHETIC, TABLE_2, UNIFORM, table_3};
-use crate::scope::Scope;
+use crate::grid::Grid;
+use crate::methods::{
+    ABLATION, BENCHMARKS, DISTANCE, GAE, Method, SYNTHETIC, TABLE_2, UNIFORM, table_3,
+};
+use crate::runs::{Output, TrainingRun};
 
-/// What can be run.
+/// A table or figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Experiment {
-    /// The graphs: sizes, degrees, diameters
+    /// Statistics of the graphs: nodes, edges, classes, diameter
     Table1,
-    /// F1 of every method on every graph
+    /// F1 of every method on every benchmark graph
     Table2,
-    /// Size, time and F1 of landmarks on PubMed
+    /// Memory, time and F1 of landmark sampling on PubMed
     Table3,
-    /// F1 against the context, uniform and distance-aware
+    /// F1 by context size, uniform and distance-aware negatives
     Context,
-    /// F1 against the exponent of the distance
+    /// F1 by the exponent γ of the distance
     Gamma,
-    /// Distance-aware negatives bounded from above and from below
+    /// Distance-aware negatives with bounded probabilities
     Ablation,
-    /// Similarity of vectors by the distance of their nodes
+    /// Similarity of vectors by distance of their nodes
     Similarity,
-    /// Maps of the vectors of CiteSeer
+    /// t-SNE maps of CiteSeer
     Tsne,
-    /// F1 with outliers among the training nodes
+    /// F1 by number of outliers among the training nodes
     Outliers,
-    /// All of them, and an index
+    /// All of the above, and an index page
     All,
 }
 
-/// The same run at several seeds: a cell of a table, a point of a curve.
+/// Runs that differ only in their seed: an entry of a table, a point of a curve.
 pub(crate) struct Group {
     pub(crate) graph: &'static str,
-    pub(crate) row: String,
-    /// Its place on a curve.
+    /// Row of the table or curve of the figure.
+    pub(crate) method: String,
+    /// The parameter that the experiment varies.
     pub(crate) x: f64,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) runs: Vec<TrainingRun>,
 }
 
 impl Experiment {
-    /// All experiments but `all`.
+    /// All experiments except `all`.
     pub(crate) const EACH: [Self; 9] = [
         Self::Table1,
         Self::Table2,
@@ -56,7 +59,7 @@ impl Experiment {
         Self::Outliers,
     ];
 
-    /// Its name, and that of its files.
+    /// The name, also of its output files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Table1 => "table1",
@@ -72,12 +75,12 @@ impl Experiment {
         }
     }
 
-    /// The graphs that it is about.
-    pub(crate) fn graphs(self, scope: &Scope) -> Vec<&'static str> {
+    /// The graphs of the experiment.
+    pub(crate) fn graphs(self, grid: &Grid) -> Vec<&'static str> {
         match self {
             Self::Table1 => BENCHMARKS.into_iter().chain(SYNTHETIC).collect(),
-            Self::Table2 => BENCHMARKS.into_iter().filter(|graph| scope.takes(graph)).collect(),
-            Self::Table3 => vec![if scope.quick { "citeseer" } else { "pubmed" }],
+            Self::Table2 => BENCHMARKS.into_iter().filter(|graph| grid.includes(graph)).collect(),
+            Self::Table3 => vec![if grid.quick { "citeseer" } else { "pubmed" }],
             Self::Context => vec!["citeseer", "cora", "ppi"],
             Self::Gamma | Self::Ablation | Self::Similarity => SYNTHETIC.to_vec(),
             Self::Tsne | Self::Outliers => vec!["citeseer"],
@@ -85,119 +88,137 @@ impl Experiment {
         }
     }
 
-    /// Its runs, on those graphs that are there.
-    pub(crate) fn groups(self, scope: &Scope, graphs: &Graphs) -> Vec<Group> {
-        let mut runs = Runs { scope, sweep: self != Self::Table2, groups: Vec::new() };
-        for graph in self.graphs(scope).into_iter().filter(|graph| graphs.has(graph)) {
-            self.on(graph, &mut runs);
+    /// The runs on the available graphs, grouped by seed.
+    pub(crate) fn groups(self, grid: &Grid, graphs: &Graphs) -> Vec<Group> {
+        let mut list = RunList { grid, sweep: self != Self::Table2, groups: Vec::new() };
+        for graph in self.graphs(grid).into_iter().filter(|graph| graphs.has(graph)) {
+            self.add_runs(graph, &mut list);
         }
-        runs.groups
+        list.groups
     }
 
-    fn on(self, graph: &'static str, runs: &mut Runs<'_>) {
-        let scope = runs.scope;
+    fn add_runs(self, graph: &'static str, list: &mut RunList<'_>) {
+        let grid = list.grid;
         match self {
             Self::Table1 | Self::All => {}
             Self::Table2 => {
-                for row in TABLE_2.iter().filter(|row| Scope::can(row, graph)) {
-                    runs.add(graph, row.name.to_owned(), 0.0, Want::Scores, |seed| {
-                        row.settings(seed)
-                    });
+                for method in TABLE_2.iter().filter(|method| Grid::supports(method, graph)) {
+                    let settings = |seed| method.settings(seed);
+                    list.add(graph, method.name.to_owned(), 0.0, Output::Scores, settings);
                 }
             }
             Self::Table3 => {
-                for scaling in table_3() {
+                for row in table_3() {
                     let settings = |seed| {
-                        let mut settings = scaling.row.settings(seed);
-                        settings.negatives.landmarks =
-                            scaling.landmarks.map(LandmarkCount::Fraction);
+                        let mut settings = row.method.settings(seed);
+                        settings.negatives.landmarks = row.landmarks.map(LandmarkCount::Fraction);
                         settings
                     };
-                    let share = scaling.landmarks.unwrap_or(1.0);
-                    runs.add(graph, scaling.name(), share, Want::Scores, settings);
+                    let fraction = row.landmarks.unwrap_or(1.0);
+                    list.add(graph, row.name(), fraction, Output::Scores, settings);
                 }
             }
             Self::Context => {
-                for (row, context) in pairs(&[UNIFORM, DISTANCE], &scope.contexts()) {
-                    let settings = |seed| with_context(row, context, seed);
-                    runs.add(graph, row.name.to_owned(), context as f64, Want::Scores, settings);
+                for (method, context) in product(&[UNIFORM, DISTANCE], &grid.contexts()) {
+                    let settings = |seed| with_context(method, context, seed);
+                    list.add(
+                        graph,
+                        method.name.to_owned(),
+                        context as f64,
+                        Output::Scores,
+                        settings,
+                    );
                 }
             }
             Self::Gamma => {
-                for (&gamma, context) in pairs(&scope.gammas(), &scope.few_contexts()) {
+                for (&gamma, context) in product(&grid.gammas(), &grid.coarse_contexts()) {
                     let settings = |seed| {
                         let mut settings = with_context(&DISTANCE, context, seed);
                         settings.negatives.gamma = gamma;
                         settings
                     };
-                    runs.add(graph, format!("γ = {gamma}"), context as f64, Want::Scores, settings);
+                    list.add(
+                        graph,
+                        format!("γ = {gamma}"),
+                        context as f64,
+                        Output::Scores,
+                        settings,
+                    );
                 }
             }
             Self::Ablation => {
-                for (row, context) in pairs(&ABLATION, &scope.few_contexts()) {
-                    let settings = |seed| with_context(row, context, seed);
-                    runs.add(graph, row.name.to_owned(), context as f64, Want::Scores, settings);
+                for (method, context) in product(&ABLATION, &grid.coarse_contexts()) {
+                    let settings = |seed| with_context(method, context, seed);
+                    list.add(
+                        graph,
+                        method.name.to_owned(),
+                        context as f64,
+                        Output::Scores,
+                        settings,
+                    );
                 }
             }
             Self::Similarity => {
-                for row in [UNIFORM, DISTANCE] {
-                    let settings = |seed| row.settings(seed);
-                    runs.add(graph, row.name.to_owned(), 0.0, Want::Similarity, settings);
+                for method in [UNIFORM, DISTANCE] {
+                    let settings = |seed| method.settings(seed);
+                    list.add(graph, method.name.to_owned(), 0.0, Output::Similarity, settings);
                 }
             }
             Self::Tsne => {
-                for row in [DISTANCE, UNIFORM, GAE] {
-                    runs.add(graph, row.name.to_owned(), 0.0, Want::Map, |seed| row.settings(seed));
-                    runs.groups.iter_mut().for_each(|group| group.cells.truncate(1));
+                for method in [DISTANCE, UNIFORM, GAE] {
+                    let settings = |seed| method.settings(seed);
+                    list.add(graph, method.name.to_owned(), 0.0, Output::Map, settings);
+                    list.groups.iter_mut().for_each(|group| group.runs.truncate(1));
                 }
             }
             Self::Outliers => {
-                for (row, count) in pairs(&[UNIFORM, DISTANCE], &scope.outliers()) {
-                    let settings = |seed| row.settings(seed);
-                    runs.add(graph, row.name.to_owned(), count as f64, Want::Scores, settings);
+                for (method, count) in product(&[UNIFORM, DISTANCE], &grid.outliers()) {
+                    let settings = |seed| method.settings(seed);
+                    list.add(graph, method.name.to_owned(), count as f64, Output::Scores, settings);
                     let added =
-                        runs.groups.last_mut().into_iter().flat_map(|group| &mut group.cells);
-                    added.for_each(|cell| cell.outliers = count);
+                        list.groups.last_mut().into_iter().flat_map(|group| &mut group.runs);
+                    added.for_each(|run| run.outliers = count);
                 }
             }
         }
     }
 }
 
-struct Runs<'a> {
-    scope: &'a Scope,
+struct RunList<'a> {
+    grid: &'a Grid,
     sweep: bool,
     groups: Vec<Group>,
 }
 
-impl Runs<'_> {
+impl RunList<'_> {
     fn add(
         &mut self,
         graph: &'static str,
-        row: String,
+        method: String,
         x: f64,
-        want: Want,
+        output: Output,
         settings: impl Fn(u64) -> Settings,
     ) {
-        let cell = |seed| {
-            let settings = self.scope.adjusted(settings(seed), graph);
-            let name = if x > 0.0 { format!("{row} ({x})") } else { row.clone() };
-            Cell { row: name, graph, outliers: 0, settings, want }
+        let run = |seed| {
+            let settings = self.grid.adjust(settings(seed), graph);
+            let method = if x > 0.0 { format!("{method} ({x})") } else { method.clone() };
+            TrainingRun { method, graph, outliers: 0, settings, output }
         };
-        let cells = (0..self.scope.seeds(graph, self.sweep)).map(cell).collect();
-        self.groups.push(Group { graph, row, x, cells });
+        let runs = (0..self.grid.seeds(graph, self.sweep)).map(run).collect();
+        self.groups.push(Group { graph, method, x, runs });
     }
 }
 
-/// The row with another context. The usual one is left as it is, so that it is one run in sweeps and
-/// in tables.
-fn with_context(row: &Row, context: usize, seed: u64) -> Settings {
-    let mut settings = row.settings(seed);
-    let usual = settings.train.window();
-    settings.train.context = Some(context).filter(|&context| context != usual);
+/// The method with another context. The default context stays unset, so that a sweep and a table
+/// share the run.
+fn with_context(method: &Method, context: usize, seed: u64) -> Settings {
+    let mut settings = method.settings(seed);
+    let default = settings.train.window();
+    settings.train.context = Some(context).filter(|&context| context != default);
     settings
 }
 
-fn pairs<'a, T>(curves: &'a [T], places: &[usize]) -> impl Iterator<Item = (&'a T, usize)> {
-    curves.iter().flat_map(move |curve| places.iter().map(move |&place| (curve, place)))
+/// All pairs of a curve and a value of x.
+fn product<'a, T>(curves: &'a [T], values: &[usize]) -> impl Iterator<Item = (&'a T, usize)> {
+    curves.iter().flat_map(move |curve| values.iter().map(move |&value| (curve, value)))
 }

@@ -1,15 +1,18 @@
-//! Figures: panels side by side under one legend, as SVG and PNG from the same strokes.
+//! Figures: panels side by side under one legend, drawn as SVG and as PNG.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Once;
 
+use anyhow::Context;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-/// Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
+/// A palette for all kinds of colour vision (Okabe and Ito, 2008).
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -21,18 +24,19 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 150, 150),
 ];
 const FONT: &str = "sans-serif";
-/// Dots of a PNG for each of the SVG's: letters stand at whole dots, and are uneven with one.
-const FINE: u32 = 3;
-/// Lines of so many points show them.
-const FEW: usize = 20;
+/// Pixels of the PNG per unit of the SVG. Letters are placed at whole pixels, so that a scale of 1
+/// spaces them unevenly.
+const PNG_SCALE: u32 = 3;
+/// Lines of at most this many points show a disc at each.
+const MAX_MARKED_POINTS: usize = 20;
 
-/// Panels, and the names of what they show.
+/// Panels with a common legend.
 #[derive(Default)]
 pub(crate) struct Figure {
     /// Names of the series, in the order of their colours.
     pub(crate) legend: Vec<String>,
     pub(crate) panels: Vec<Panel>,
-    /// Panels in a row.
+    /// Panels per row.
     pub(crate) columns: usize,
     /// Width and height of a panel.
     pub(crate) size: (u32, u32),
@@ -44,32 +48,32 @@ pub(crate) struct Panel {
     pub(crate) x: String,
     pub(crate) y: String,
     pub(crate) series: Vec<Series>,
-    /// Names of the values 0, 1, 2, … of y, from the top, if those are no numbers.
+    /// Names of the values 0, −1, −2, … of y if the axis is categorical, from the top.
     pub(crate) names: Vec<String>,
-    /// The range of y, if it is not that of the series.
+    /// The range of y; by default that of the series.
     pub(crate) range: Option<(f64, f64)>,
     pub(crate) log_x: bool,
     pub(crate) log_y: bool,
 }
 
 pub(crate) struct Series {
-    /// Its place in the legend.
-    pub(crate) of: usize,
+    /// Index in the legend, which also chooses the colour.
+    pub(crate) legend_index: usize,
     pub(crate) mark: Mark,
     pub(crate) points: Vec<Point>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Mark {
-    /// A line with a band of one deviation on either side.
+    /// A line with a band of one standard deviation on either side.
     Line,
     Disc,
     Cross,
-    /// Small discs, for maps of many.
+    /// A small disc, for maps of many points.
     Dot,
 }
 
-/// A place, and the deviation of its value: of y on lines, of x else.
+/// A point with a standard deviation: of y on lines, of x otherwise.
 #[derive(Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -84,23 +88,38 @@ impl Point {
 }
 
 impl Figure {
-    /// Writes `path` with the endings svg and png.
+    /// Writes the figure to `path` with the extensions `.svg` and `.png`.
     pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
         static FONTS: Once = Once::new();
         FONTS.call_once(|| {
             for style in [FontStyle::Normal, FontStyle::Bold] {
-                // It only fails on a file that is no font.
+                // Registration fails only for data that is not a font.
                 let _ = register_font(FONT, style, dejavu::sans::regular());
             }
         });
         let svg = path.with_extension("svg");
-        self.draw(&SVGBackend::new(&svg, self.dots(1)).into_drawing_area(), 1)?;
+        self.draw(&SVGBackend::new(&svg, self.size_at(1)).into_drawing_area(), 1)?;
         let png = path.with_extension("png");
-        self.draw(&BitMapBackend::new(&png, self.dots(FINE)).into_drawing_area(), FINE)
+        self.write_png(&png).with_context(|| png.display().to_string())
     }
 
-    /// Its width and height, so much larger.
-    fn dots(&self, scale: u32) -> (u32, u32) {
+    /// Encodes the PNG here: the encoder of plotters depends on `image` with all of its formats.
+    fn write_png(&self, path: &Path) -> anyhow::Result<()> {
+        let (width, height) = self.size_at(PNG_SCALE);
+        let mut rgb = vec![0; width as usize * height as usize * 3];
+        let backend = BitMapBackend::with_buffer(&mut rgb, (width, height));
+        self.draw(&backend.into_drawing_area(), PNG_SCALE)?;
+        let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::Balanced);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&rgb)?;
+        Ok(writer.finish()?)
+    }
+
+    /// Width and height of the figure, scaled.
+    fn size_at(&self, scale: u32) -> (u32, u32) {
         let rows = self.panels.len().div_ceil(self.columns.max(1)) as u32;
         let width = self.size.0 * self.columns as u32;
         (width * scale, (self.size.1 * rows + self.legend_height()) * scale)
@@ -139,9 +158,9 @@ impl Figure {
     {
         let style = (FONT, 14 * scale).into_font();
         let mut x = 16 * scale;
-        for (of, name) in self.legend.iter().enumerate() {
-            let box_of = [(x, 13 * scale), (x + 14 * scale, 23 * scale)];
-            area.draw(&Rectangle::new(box_of, COLOURS[of % COLOURS.len()].filled()))?;
+        for (index, name) in self.legend.iter().enumerate() {
+            let swatch = [(x, 13 * scale), (x + 14 * scale, 23 * scale)];
+            area.draw(&Rectangle::new(swatch, COLOURS[index % COLOURS.len()].filled()))?;
             area.draw(&Text::new(name.clone(), (x + 20 * scale, 11 * scale), style.clone()))?;
             let width = style.box_size(name).map_or(100, |size| size.0);
             x += width.cast_signed() + 42 * scale;
@@ -176,8 +195,8 @@ impl Panel {
             let ticks = ticks.into_iter().map(|tick| if log { tick.log10() } else { tick });
             Axis { range: low..high, ticks: ticks.collect() }
         };
-        let of_names = (0..self.names.len()).map(|at| -(at as f64)).collect();
-        let ticks_y = if self.names.is_empty() { ticks(y, self.log_y) } else { of_names };
+        let name_ticks = (0..self.names.len()).map(|index| -(index as f64)).collect();
+        let ticks_y = if self.names.is_empty() { ticks(y, self.log_y) } else { name_ticks };
         let ticks_x = ticks(x, self.log_x);
         let digits = (digits(&ticks_x), digits(&ticks_y));
         let x_axis = axis(self.log_x, x, ticks_x);
@@ -186,8 +205,8 @@ impl Panel {
             let value = if log { 10_f64.powf(value) } else { value };
             format!("{value:.digits$}")
         };
-        let of_x = |value: &f64| number(self.log_x, *value, digits.0);
-        let of_y = |value: &f64| match self.names.get(-value.round() as usize) {
+        let x_label = |value: &f64| number(self.log_x, *value, digits.0);
+        let y_label = |value: &f64| match self.names.get(-value.round() as usize) {
             Some(name) => name.clone(),
             None => number(self.log_y, *value, digits.1),
         };
@@ -196,31 +215,31 @@ impl Panel {
         mesh.x_desc(&self.x).y_desc(&self.y);
         mesh.light_line_style(WHITE).bold_line_style(BLACK.mix(0.1).stroke_width(scale));
         mesh.axis_style(BLACK.stroke_width(scale)).set_all_tick_mark_size(5 * scale);
-        mesh.x_label_formatter(&of_x).y_label_formatter(&of_y);
+        mesh.x_label_formatter(&x_label).y_label_formatter(&y_label);
         mesh.x_labels(30).y_labels(30);
         if self.x.is_empty() {
             mesh.disable_mesh().disable_axes();
         }
         mesh.draw()?;
         for series in &self.series {
-            let colour = COLOURS[series.of % COLOURS.len()];
-            let place = |point: &Point, by: f64| {
+            let colour = COLOURS[series.legend_index % COLOURS.len()];
+            let position = |point: &Point, deviations: f64| {
                 let (x, y) = if series.mark == Mark::Line {
-                    (point.x, point.y + by * point.deviation)
+                    (point.x, point.y + deviations * point.deviation)
                 } else {
-                    (point.x + by * point.deviation, point.y)
+                    (point.x + deviations * point.deviation, point.y)
                 };
                 (coordinates(self.log_x, (x, x)).0, coordinates(self.log_y, (y, y)).0)
             };
-            let points = || series.points.iter().map(|point| place(point, 0.0));
+            let points = || series.points.iter().map(|point| position(point, 0.0));
             match series.mark {
                 Mark::Line => {
-                    let low = series.points.iter().map(|point| place(point, -1.0));
-                    let high = series.points.iter().rev().map(|point| place(point, 1.0));
+                    let low = series.points.iter().map(|point| position(point, -1.0));
+                    let high = series.points.iter().rev().map(|point| position(point, 1.0));
                     let band: Vec<_> = low.chain(high).collect();
                     chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
                     chart.draw_series(LineSeries::new(points(), colour.stroke_width(2 * scale)))?;
-                    if series.points.len() <= FEW {
+                    if series.points.len() <= MAX_MARKED_POINTS {
                         chart.draw_series(
                             points().map(|at| Circle::new(at, 3 * scale, colour.filled())),
                         )?;
@@ -228,7 +247,7 @@ impl Panel {
                 }
                 Mark::Disc => {
                     for point in &series.points {
-                        let bar = vec![place(point, -1.0), place(point, 1.0)];
+                        let bar = vec![position(point, -1.0), position(point, 1.0)];
                         let stroke = colour.mix(0.5).stroke_width(scale);
                         chart.draw_series([PathElement::new(bar, stroke)])?;
                     }
@@ -249,9 +268,9 @@ impl Panel {
         Ok(())
     }
 
-    /// The ranges of x and y, with some room around the points.
+    /// The ranges of x and y, with a margin around the points.
     fn ranges(&self) -> ((f64, f64), (f64, f64)) {
-        let around = |values: Vec<f64>, log: bool| {
+        let with_margin = |values: Vec<f64>, log: bool| {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if !(low.is_finite() && high.is_finite()) {
@@ -260,30 +279,30 @@ impl Panel {
             if log {
                 return (low / 1.5, high * 1.5);
             }
-            let room = ((high - low) * 0.06).max(1e-3 * high.abs().max(1e-3));
-            (low - room, high + room)
+            let margin = ((high - low) * 0.06).max(1e-3 * high.abs().max(1e-3));
+            (low - margin, high + margin)
         };
         let points =
             || self.series.iter().flat_map(|series| series.points.iter().map(move |p| (series, p)));
         let values = |of_x: bool| -> Vec<f64> {
             let value = |(series, p): (&Series, &Point)| {
                 let deviates = (series.mark == Mark::Line) != of_x;
-                let (at, by) =
-                    (if of_x { p.x } else { p.y }, if deviates { p.deviation } else { 0.0 });
-                [at - by, at + by]
+                let centre = if of_x { p.x } else { p.y };
+                let deviation = if deviates { p.deviation } else { 0.0 };
+                [centre - deviation, centre + deviation]
             };
             points().flat_map(value).collect()
         };
         let y = if self.names.is_empty() {
-            self.range.unwrap_or_else(|| around(values(false), self.log_y))
+            self.range.unwrap_or_else(|| with_margin(values(false), self.log_y))
         } else {
             (-(self.names.len() as f64) + 0.4, 0.6)
         };
-        (around(values(true), self.log_x), y)
+        (with_margin(values(true), self.log_x), y)
     }
 }
 
-/// A range of numbers with ticks at places of our own.
+/// A linear axis with given ticks.
 struct Axis {
     range: Range<f64>,
     ticks: Vec<f64>,
@@ -294,8 +313,8 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
-        let share = (value - self.range.start) / (self.range.end - self.range.start);
-        low + (share * f64::from(high - low)).round() as i32
+        let fraction = (value - self.range.start) / (self.range.end - self.range.start);
+        low + (fraction * f64::from(high - low)).round() as i32
     }
 
     fn key_points<H: KeyPointHint>(&self, _: H) -> Vec<f64> {
@@ -307,7 +326,7 @@ impl Ranged for Axis {
     }
 }
 
-/// Round numbers in a range: about five, or 1, 2, 5, 10, 20, … on a logarithmic axis.
+/// Ticks at round numbers: about five, or 1, 2, 5, 10, 20, … on a logarithmic axis.
 fn ticks((low, high): (f64, f64), log: bool) -> Vec<f64> {
     if log {
         let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
@@ -320,16 +339,16 @@ fn ticks((low, high): (f64, f64), log: bool) -> Vec<f64> {
     let steps = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * decade);
     let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(decade);
     let range = (low / step).ceil() as i64..=(high / step).floor() as i64;
-    range.map(|at| at as f64 * step).collect()
+    range.map(|multiple| multiple as f64 * step).collect()
 }
 
-/// The digits behind the point that all of these take.
+/// The number of decimals that represents all ticks.
 fn digits(ticks: &[f64]) -> usize {
-    let whole = |digits: &u8| {
+    let suffices = |digits: &u8| {
         let scale = 10_f64.powi(i32::from(*digits));
         ticks.iter().all(|tick| (tick * scale - (tick * scale).round()).abs() < 1e-6)
     };
-    (0..6).find(whole).unwrap_or(6).into()
+    (0..6).find(suffices).unwrap_or(6).into()
 }
 
 #[cfg(test)]
@@ -345,34 +364,40 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_the_digits_that_they_need() {
+    fn labels_have_as_many_decimals_as_needed() {
         assert_eq!(digits(&[5.0, 10.0]), 0);
         assert_eq!(digits(&[0.65, 0.655, 0.66]), 3);
         assert_eq!(digits(&[0.2, 0.4, 1.0]), 1);
     }
 
     #[test]
-    fn a_figure_is_drawn_twice() {
+    fn a_figure_is_written_as_svg_and_png() {
         let points = vec![Point { x: 1.0, y: 0.5, deviation: 0.1 }, Point::at(2.0, 0.7)];
-        let series = |mark| Series { of: 0, mark, points: points.clone() };
+        let series = |mark| Series { legend_index: 0, mark, points: points.clone() };
         let marks = [Mark::Line, Mark::Disc, Mark::Cross, Mark::Dot];
         let panel = |log_x| Panel {
             title: "a panel".to_owned(),
-            x: "places".to_owned(),
+            x: "x label".to_owned(),
             series: marks.into_iter().map(series).collect(),
             log_x,
             ..Default::default()
         };
-        let legend = vec!["what is shown".to_owned()];
+        let legend = vec!["a series".to_owned()];
         let panels = vec![panel(false), panel(true)];
         let figure = Figure { legend, panels, columns: 2, size: (300, 200) };
         let folder = tempfile::tempdir().unwrap();
         figure.write(&folder.path().join("some")).unwrap();
         let svg = std::fs::read_to_string(folder.path().join("some.svg")).unwrap();
-        for text in ["a panel", "places", "what is shown"] {
+        for text in ["a panel", "x label", "a series"] {
             assert!(svg.contains(text), "{text}");
         }
-        let png = std::fs::read(folder.path().join("some.png")).unwrap();
-        assert!(png.starts_with(b"\x89PNG"));
+        let png = File::open(folder.path().join("some.png")).unwrap();
+        let mut png = png::Decoder::new(std::io::BufReader::new(png)).read_info().unwrap();
+        assert_eq!(png.info().size(), figure.size_at(PNG_SCALE));
+        let mut pixels = vec![0; png.output_buffer_size().unwrap()];
+        png.next_frame(&mut pixels).unwrap();
+        let RGBColor(r, g, b) = COLOURS[0];
+        assert_eq!(pixels[..3], [255; 3], "the background is white");
+        assert!(pixels.chunks(3).any(|pixel| pixel == [r, g, b]), "the series is drawn");
     }
 }

@@ -1,4 +1,4 @@
-//! The graphs at hand.
+//! The graphs of the data folder.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,51 +8,51 @@ use anyhow::Context;
 use nearfar::distance::{OutlierConfig, outliers};
 use nearfar::graph::{Dataset, Graph, Labels, ReadOptions, Splits, read};
 
-/// A graph with labels and parts.
-pub(crate) struct Labelled {
+/// A graph with labels and splits.
+pub(crate) struct LabelledGraph {
     pub(crate) graph: Arc<Graph>,
     pub(crate) labels: Labels,
     pub(crate) splits: Splits,
 }
 
-/// Graphs by name and number of outliers, read when they are asked for.
+/// Graphs by name and number of outliers, read at first use.
 pub(crate) struct Graphs {
     folder: PathBuf,
-    /// Those that may be used; all if there are none.
+    /// Names of the graphs to use; empty for all.
     only: Vec<String>,
-    read: Mutex<HashMap<(String, usize), Arc<Labelled>>>,
+    loaded: Mutex<HashMap<(String, usize), Arc<LabelledGraph>>>,
 }
 
 impl Graphs {
     pub(crate) fn new(folder: PathBuf, only: Vec<String>) -> Self {
-        Self { folder, only, read: Mutex::default() }
+        Self { folder, only, loaded: Mutex::default() }
     }
 
-    /// Whether a graph is there, and wanted.
+    /// Whether a graph is in the folder and selected.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let wanted = self.only.is_empty() || self.only.iter().any(|only| only == name);
-        wanted
+        let selected = self.only.is_empty() || self.only.iter().any(|only| only == name);
+        selected
             && ["edges.tsv", "edges.tsv.gz"]
                 .iter()
                 .any(|file| self.folder.join(name).join(file).exists())
     }
 
-    /// A graph, with so many outliers added to it.
-    pub(crate) fn get(&self, name: &str, count: usize) -> anyhow::Result<Arc<Labelled>> {
-        let mut graphs = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+    /// A graph, with `count` outliers added to it.
+    pub(crate) fn get(&self, name: &str, count: usize) -> anyhow::Result<Arc<LabelledGraph>> {
+        let mut graphs = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = graphs.get(&(name.to_owned(), count)) {
             return Ok(Arc::clone(found));
         }
         let folder = self.folder.join(name);
-        let place = || folder.display().to_string();
-        let source = folder.to_str().with_context(place)?;
+        let path = || folder.display().to_string();
+        let source = folder.to_str().with_context(path)?;
         let mut dataset = read(source, &ReadOptions::default())?;
         if count > 0 {
             dataset = outliers(&dataset, &OutlierConfig { count, seed: 0 })?;
         }
         let Dataset { graph, labels, splits, .. } = dataset;
-        let missing = |what: &str| format!("{}: there is no {what}.tsv", place());
-        let labelled = Arc::new(Labelled {
+        let missing = |what: &str| format!("{}: {what}.tsv is missing", path());
+        let labelled = Arc::new(LabelledGraph {
             graph: Arc::new(graph),
             labels: labels.with_context(|| missing("labels"))?,
             splits: splits.with_context(|| missing("splits"))?,

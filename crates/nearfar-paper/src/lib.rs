@@ -1,86 +1,86 @@
-//! The experiments of the paper: its tables and figures, from runs that are kept in a file.
+//! The experiments of the paper: tables and figures from training runs stored in a file.
 
-mod cells;
 mod experiments;
 mod figure;
 mod graphs;
+mod grid;
+mod methods;
 mod page;
 mod pages;
-mod rows;
-mod scope;
+mod runs;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use cells::{Cell, Results};
 use experiments::{Experiment, Group};
 use graphs::Graphs;
-use pages::Press;
-use scope::Scope;
+use grid::Grid;
+use pages::PageBuilder;
+use runs::{Results, TrainingRun};
 
 /// Options of `nearfar paper`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to run
+    /// Table or figure to reproduce
     #[arg(value_enum)]
     experiment: Experiment,
-    /// Folder with a folder for each graph: citeseer, cora, pubmed, ppi, synthetic-sparse,
-    /// synthetic-moderate, synthetic-dense
-    #[arg(long, value_name = "DIR")]
+    /// Folder with one dataset folder per graph: citeseer, cora, pubmed, ppi, synthetic-sparse,
+    /// synthetic-moderate, synthetic-dense; missing graphs are left out
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
     data: PathBuf,
-    /// Folder to write pages and figures to; what is done there already is not run again
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
-    /// Seeds in the tables; sweeps take at most 3, PubMed at most 2
-    #[arg(long, default_value_t = 5)]
-    seeds: u64,
-    /// A small version: one seed, few epochs, few walks; it shows that everything works
-    #[arg(long)]
-    quick: bool,
-    /// Only these graphs, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    /// Use only these graphs, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Input")]
     graphs: Vec<String>,
+    /// Seeds per entry of a table; sweeps use at most 3, PubMed at most 2
+    #[arg(long, default_value_t = 5, help_heading = "Training")]
+    seeds: u64,
+    /// Reduced version to test the setup: one seed, few epochs, few walks
+    #[arg(long, help_heading = "Training")]
+    quick: bool,
+    /// Folder to write tables and figures to; runs that are finished there are not repeated
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
 }
 
-/// Runs the experiments that were not run before, and writes their pages. `message` is told what
-/// is done.
+/// Performs the runs that are not finished, and writes the tables and figures. Progress goes to
+/// `message`.
 pub fn run(args: &Args, message: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
-    anyhow::ensure!(args.seeds > 0, "--seeds 0; it takes at least 1");
+    anyhow::ensure!(args.seeds > 0, "seeds is 0; expected at least 1");
     std::fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let graphs = Graphs::new(args.data.clone(), args.graphs.clone());
-    let scope = Scope { seeds: args.seeds, quick: args.quick };
+    let grid = Grid { seeds: args.seeds, quick: args.quick };
     let file = if args.quick { "quick-runs.jsonl" } else { "runs.jsonl" };
     let results = Results::open(&args.output.join(file))?;
-    let chosen = match args.experiment {
+    let experiments = match args.experiment {
         Experiment::All => Experiment::EACH.to_vec(),
-        one => vec![one],
+        experiment => vec![experiment],
     };
     let planned: Vec<(Experiment, Vec<Group>)> =
-        chosen.into_iter().map(|one| (one, one.groups(&scope, &graphs))).collect();
+        experiments.into_iter().map(|one| (one, one.groups(&grid, &graphs))).collect();
     for (experiment, _) in &planned {
-        let needed = experiment.graphs(&scope);
+        let needed = experiment.graphs(&grid);
         let missing: Vec<&str> = needed.into_iter().filter(|graph| !graphs.has(graph)).collect();
         if !missing.is_empty() {
             let (name, missing) = (experiment.name(), missing.join(", "));
-            message(&format!("{name}: without {missing}"));
+            message(&format!("{name}: graphs not found or not selected: {missing}"));
         }
     }
-    let press = Press { scope: &scope, graphs: &graphs, results: &results };
+    let builder = PageBuilder { grid: &grid, graphs: &graphs, results: &results };
     let mut index = String::new();
     for (experiment, groups) in planned {
-        let cells: Vec<Cell> = groups.iter().flat_map(|group| group.cells.clone()).collect();
-        results.run(&cells, &graphs, message)?;
-        let page = press.page(experiment, &groups)?;
+        let runs: Vec<TrainingRun> = groups.iter().flat_map(|group| group.runs.clone()).collect();
+        results.run(&runs, &graphs, message)?;
+        let page = builder.page(experiment, &groups)?;
         page.write(&args.output)?;
         let name = experiment.name();
         // Writing to a String cannot fail.
         let _ = write!(index, "\n## [{}]({name}.md)\n\n![]({name}.svg)\n", page.title);
-        message(&args.output.join(name).with_extension("md").display().to_string());
+        message(&format!("wrote {}", args.output.join(name).with_extension("md").display()));
     }
     if args.experiment == Experiment::All {
-        write_index(&args.output, &index, results.machine())?;
+        write_index(&args.output, &index, results.machine_seconds())?;
     }
     Ok(())
 }

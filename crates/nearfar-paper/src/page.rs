@@ -1,5 +1,5 @@
-//! What an experiment leaves behind: a Markdown page with a table and a figure, and the same as
-//! CSV, JSON, SVG and PNG.
+//! The output of an experiment: a Markdown page with a table and a figure, and the same as CSV,
+//! JSON, SVG and PNG.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 
 use crate::figure::Figure;
 
-/// The outcome of an experiment, for people and for programs.
+/// A table and a figure with a title and a description.
 #[derive(Default)]
 pub(crate) struct Page {
-    /// The name of its files.
+    /// The name of the files, without extension.
     pub(crate) name: &'static str,
     pub(crate) title: String,
-    /// What was done and what it shows.
+    /// What was run, and what it shows.
     pub(crate) text: String,
     pub(crate) head: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) figure: Figure,
-    /// Whether the table is in the CSV only, and not on the page.
-    pub(crate) long: bool,
+    /// Leave the table out of the page: the CSV and JSON files have it.
+    pub(crate) csv_only: bool,
 }
 
 impl Page {
-    /// Writes all files of the page into a folder.
+    /// Writes all files of the page to a folder.
     pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let path = folder.join(self.name);
         let has_figure = !self.figure.panels.is_empty();
@@ -43,12 +43,11 @@ impl Page {
         if has_figure {
             let _ = write!(text, "\n![{}]({}.svg)\n", self.title, self.name);
         }
-        if !self.long && !self.rows.is_empty() {
+        if !self.csv_only && !self.rows.is_empty() {
             let _ = write!(text, "\n{}", table(&self.head, &self.rows));
         }
         let name = self.name;
-        let _ =
-            write!(text, "\nThe numbers: [{name}.csv]({name}.csv), [{name}.json]({name}.json).\n");
+        let _ = write!(text, "\nData: [{name}.csv]({name}.csv), [{name}.json]({name}.json).\n");
         text
     }
 
@@ -99,22 +98,22 @@ mod tests {
         let page = Page {
             name: "some",
             title: "Some numbers".to_owned(),
-            text: "Words.".to_owned(),
+            text: "Text.".to_owned(),
             head: ["row", "F1"].map(str::to_owned).to_vec(),
             rows: vec![["a, b", "0.5"].map(str::to_owned).to_vec()],
             figure: Figure::default(),
-            long: false,
+            csv_only: false,
         };
         insta::assert_snapshot!(page.markdown(false), @r"
         # Some numbers
 
-        StringIds.
+        Text.
 
         | row | F1 |
         | --- | --- |
         | a, b | 0.5 |
 
-        The numbers: [some.csv](some.csv), [some.json](some.json).
+        Data: [some.csv](some.csv), [some.json](some.json).
         ");
         assert_eq!(page.csv(), "row,F1\n\"a, b\",0.5\n");
         assert_eq!(page.json()["rows"][0], serde_json::json!({"row": "a, b", "F1": 0.5}));

@@ -1,18 +1,18 @@
-//! The pages of the experiments: a table and a figure each, from what came out of the runs.
+//! The pages of the experiments: a table and a figure each, from the results of the runs.
 
 use anyhow::Context;
 use nearfar::distance::DistanceSummary;
 use nearfar::negative::Negatives;
 
-use crate::cells::{Outcome, Results};
 use crate::experiments::{Experiment, Group};
 use crate::figure::{Figure, Mark, Panel, Point, Series};
 use crate::graphs::Graphs;
+use crate::grid::{Grid, PUBMED_EPOCHS};
+use crate::methods::{BENCHMARKS, TABLE_2, table_3};
 use crate::page::{Page, table};
-use crate::rows::{BENCHMARKS, TABLE_2, table_3};
-use crate::scope::{PUBMED_EPOCHS, Scope};
+use crate::runs::{Results, RunResult};
 
-/// A mean and the deviation around it.
+/// A mean and its standard deviation.
 #[derive(Clone, Copy, Default)]
 struct Mean {
     mean: f64,
@@ -23,49 +23,49 @@ impl Mean {
     fn of(values: &[f64]) -> Self {
         let n = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / n;
-        let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
-        Self { mean, deviation: square.sqrt() }
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+        Self { mean, deviation: variance.sqrt() }
     }
 }
 
-/// A group with what came out of its runs.
-struct Found<'a> {
+/// The results of the runs of a group.
+struct GroupResults<'a> {
     group: &'a Group,
-    outcomes: Vec<Outcome>,
+    results: Vec<RunResult>,
 }
 
-impl Found<'_> {
-    fn mean(&self, value: impl Fn(&Outcome) -> f64) -> Mean {
-        Mean::of(&self.outcomes.iter().map(value).collect::<Vec<_>>())
+impl GroupResults<'_> {
+    fn mean(&self, value: impl Fn(&RunResult) -> f64) -> Mean {
+        Mean::of(&self.results.iter().map(value).collect::<Vec<_>>())
     }
 
     /// F1 at the epoch chosen on test, chosen on validation, and at the last.
     fn f1(&self) -> [Mean; 3] {
-        let choices = [Outcome::chosen_on_test, Outcome::chosen_on_validation, Outcome::last];
+        let choices = [RunResult::chosen_on_test, RunResult::chosen_on_validation, RunResult::last];
         choices.map(|choice| self.mean(choice))
     }
 }
 
-/// What pages are made from.
-pub(crate) struct Press<'a> {
-    pub(crate) scope: &'a Scope,
+/// Builds pages from results.
+pub(crate) struct PageBuilder<'a> {
+    pub(crate) grid: &'a Grid,
     pub(crate) graphs: &'a Graphs,
     pub(crate) results: &'a Results,
 }
 
-impl Press<'_> {
-    /// The page of an experiment whose runs are done.
+impl PageBuilder<'_> {
+    /// The page of an experiment whose runs are finished.
     pub(crate) fn page(&self, experiment: Experiment, groups: &[Group]) -> anyhow::Result<Page> {
         let mut found = Vec::new();
         for group in groups {
-            let outcome = |cell| self.results.get(cell, self.graphs)?.context("a run is missing");
-            let outcomes = group.cells.iter().map(outcome).collect::<anyhow::Result<_>>()?;
-            found.push(Found { group, outcomes });
+            let result = |run| self.results.get(run, self.graphs)?.context("a run is missing");
+            let results = group.runs.iter().map(result).collect::<anyhow::Result<_>>()?;
+            found.push(GroupResults { group, results });
         }
         let mut page = match experiment {
             Experiment::Table1 | Experiment::All => self.graphs_page()?,
             Experiment::Table2 => methods_page(&found),
-            Experiment::Table3 => scaling_page(&found),
+            Experiment::Table3 => landmarks_page(&found),
             Experiment::Similarity => similarity_page(&found),
             Experiment::Tsne => self.maps_page(&found)?,
             Experiment::Context => {
@@ -76,25 +76,25 @@ impl Press<'_> {
             Experiment::Outliers => sweep_page(&found, "Outliers", "outliers", OUTLIERS),
         };
         page.name = experiment.name();
-        let missing: Vec<&str> = experiment.graphs(self.scope);
+        let missing: Vec<&str> = experiment.graphs(self.grid);
         let missing: Vec<&str> =
             missing.into_iter().filter(|graph| !self.graphs.has(graph)).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            page.text = format!("{}\n\nNot at hand, and left out: {missing}.", page.text);
+            page.text = format!("{}\n\nNot available, left out: {missing}.", page.text);
         }
-        if self.scope.quick {
-            page.text += "\n\n**A quick look**: few epochs, few walks, one seed. The scores say \
-                          nothing about the methods.";
+        if self.grid.quick {
+            page.text += "\n\n**Reduced version** (`--quick`): few epochs, few walks, one seed. The \
+                          scores do not compare the methods.";
         }
         Ok(page)
     }
 
-    /// Table 1, with the distances of all pairs.
+    /// Table 1, with the distribution of distances.
     fn graphs_page(&self) -> anyhow::Result<Page> {
         let head = ["graph", "nodes", "edges, counted twice", "classes", "diameter", "mean degree"];
         let (mut rows, mut legend, mut series) = (Vec::new(), Vec::new(), Vec::new());
-        let names = Experiment::Table1.graphs(self.scope);
+        let names = Experiment::Table1.graphs(self.grid);
         for name in names.into_iter().filter(|name| self.graphs.has(name)) {
             let labelled = self.graphs.get(name, 0)?;
             let stats = DistanceSummary::new(&labelled.graph, None, 0);
@@ -107,20 +107,19 @@ impl Press<'_> {
                 format!("{:.2}", stats.graph.mean_degree),
             ]);
             let all: u64 = stats.distance_histogram.values().sum();
-            let share = |(&d, &pairs): (&u32, &u64)| {
+            let percentage = |(&d, &pairs): (&u32, &u64)| {
                 Point::at(f64::from(d), 100.0 * pairs as f64 / all.max(1) as f64)
             };
-            let points = stats.distance_histogram.iter().map(share).collect();
-            series.push(Series { of: legend.len(), mark: Mark::Line, points });
+            let points = stats.distance_histogram.iter().map(percentage).collect();
+            series.push(Series { legend_index: legend.len(), mark: Mark::Line, points });
             legend.push(name.to_owned());
         }
         let (x, y) = ("distance in hops".to_owned(), "pairs, %".to_owned());
-        let title = "How far apart nodes are".to_owned();
+        let title = "Distances between nodes".to_owned();
         let panel = Panel { title, x, y, series, log_x: true, ..Default::default() };
         let figure = Figure { legend, panels: vec![panel], columns: 1, size: (1080, 380) };
-        let text = "The graphs of the paper's Table 1, counted by `nearfar stats`. The table says \
-                    what the paper's does; the figure shows why distances matter more in some \
-                    graphs than in others.";
+        let text = "The graphs of the paper's table 1, with the statistics that `nearfar stats` \
+                    prints. The figure shows the distribution of distances over all pairs of nodes.";
         Ok(Page {
             title: "Table 1: the graphs".to_owned(),
             text: text.to_owned(),
@@ -131,43 +130,43 @@ impl Press<'_> {
         })
     }
 
-    /// Maps of vectors, coloured by class.
-    fn maps_page(&self, found: &[Found<'_>]) -> anyhow::Result<Page> {
+    /// t-SNE maps, coloured by class.
+    fn maps_page(&self, found: &[GroupResults<'_>]) -> anyhow::Result<Page> {
         let (mut panels, mut legend, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         for one in found {
             let labels = &self.graphs.get(one.group.graph, 0)?.labels;
             legend.clone_from(&labels.names);
             let mut series: Vec<Series> = (0..legend.len())
-                .map(|of| Series { of, mark: Mark::Dot, points: Vec::new() })
+                .map(|legend_index| Series { legend_index, mark: Mark::Dot, points: Vec::new() })
                 .collect();
-            let places = one.outcomes.first().map_or(&[][..], |outcome| &outcome.places);
-            for (place, of) in places.iter().zip(&labels.of) {
-                let [x, y] = place.map(f64::from);
-                if let Some(&class) = of.first() {
+            let positions = one.results.first().map_or(&[][..], |result| &result.positions);
+            for (position, classes) in positions.iter().zip(&labels.of) {
+                let [x, y] = position.map(f64::from);
+                if let Some(&class) = classes.first() {
                     series[class as usize].points.push(Point::at(x, y));
                     let class = &legend[class as usize];
                     rows.push(vec![
-                        one.group.row.clone(),
+                        one.group.method.clone(),
                         class.clone(),
                         x.to_string(),
                         y.to_string(),
                     ]);
                 }
             }
-            panels.push(Panel { title: one.group.row.clone(), series, ..Default::default() });
+            panels.push(Panel { title: one.group.method.clone(), series, ..Default::default() });
         }
         let legend = legend.iter().map(|name| format!("class {name}")).collect();
         let figure = Figure { legend, columns: panels.len(), panels, size: (420, 420) };
         let text = "t-SNE of the vectors after the last epoch, coloured by class: the paper's \
-                    figure of CiteSeer. What t-SNE puts side by side belongs together; how far \
-                    apart clusters lie says little.";
+                    figure of CiteSeer. Points close together have similar vectors; distances \
+                    between clusters carry little information.";
         Ok(Page {
-            title: "Maps of CiteSeer".to_owned(),
+            title: "t-SNE maps of CiteSeer".to_owned(),
             text: text.to_owned(),
             head: ["method", "class", "x", "y"].map(str::to_owned).to_vec(),
             rows,
             figure,
-            long: true,
+            csv_only: true,
             ..Page::default()
         })
     }
@@ -175,24 +174,24 @@ impl Press<'_> {
 
 const CHOICES: [&str; 3] = ["epoch chosen on test", "chosen on validation", "last epoch"];
 
-const CONTEXT: &str = "DeepWalk by the paper's protocol, F1-macro on test at the epoch that is best on test, as the \
-     paper has it (the other choices are in the table). Bands are one deviation over the seeds. \
-     The paper: distance-aware negatives are ahead at small contexts, and the two meet at large \
+const CONTEXT: &str = "DeepWalk with the paper's protocol, F1-macro on test at the epoch that is best on test, as in \
+     the paper; the table has the other choices. Bands are one standard deviation over the seeds. \
+     The paper: distance-aware negatives score higher at small contexts, and the two meet at large \
      ones.";
-const GAMMA: &str = "DeepWalk with negatives ∝ distance^γ by the paper's protocol on its synthetic graphs. γ = 0 \
-     is the uniform law; the paper found a deviation from its uniform sampler that it could not \
-     explain. Two causes are in its code: at γ = 0 a node was its own negative (0⁰ = 1), which is \
-     never so here; and the windows of a node share their negatives in a batch, but for the \
-     uniform sampler's, which are drawn anew for every window. The latter is kept, and the \
-     deviation with it.";
-const ABLATION: &str = "DeepWalk with distance-aware negatives as they are, bounded from above by the uniform \
-     probability (min), and from below (max), beside uniform ones. The paper: min follows \
-     distance, max follows uniform.";
-const OUTLIERS: &str = "Outliers are nodes with one edge far away from a class whose label they carry, added to the \
-     training nodes of CiteSeer. The paper: outliers hurt all methods.";
+const GAMMA: &str = "DeepWalk with negatives ∝ distance^γ, with the paper's protocol on its synthetic graphs. γ = 0 \
+     is the uniform distribution; the paper found a deviation from its uniform sampler that it \
+     could not explain. Two causes are in its code: at γ = 0 a node was its own negative (0⁰ = 1), \
+     which never happens here; and the windows of a node share their negatives within a batch, \
+     except those of the uniform sampler, which are drawn for every window. The latter is \
+     reproduced here, and so is the deviation.";
+const ABLATION: &str = "DeepWalk with distance-aware negatives, unbounded, with probabilities bounded from above by \
+     the uniform probability (min) and from below (max), compared with uniform negatives. The \
+     paper: min follows distance, max follows uniform.";
+const OUTLIERS: &str = "Outliers are nodes with one edge, attached far away from the class whose label they carry and \
+     added to the training nodes of CiteSeer. The paper: outliers lower the scores of all methods.";
 
 /// Table 2.
-fn methods_page(found: &[Found<'_>]) -> Page {
+fn methods_page(found: &[GroupResults<'_>]) -> Page {
     let head = [
         "graph",
         "method",
@@ -212,9 +211,9 @@ fn methods_page(found: &[Found<'_>]) -> Page {
     };
     let mut rows = Vec::new();
     for one in found {
-        let (f1, paper) = (one.f1(), paper_of(&one.group.row, one.group.graph));
-        let mut row = vec![one.group.graph.to_owned(), one.group.row.clone()];
-        row.push(one.outcomes.len().to_string());
+        let (f1, paper) = (one.f1(), paper_of(&one.group.method, one.group.graph));
+        let mut row = vec![one.group.graph.to_owned(), one.group.method.clone()];
+        row.push(one.results.len().to_string());
         row.extend(f1.iter().flat_map(|f1| [f1.mean, f1.deviation]).map(four));
         row.push(paper.map_or(String::new(), |paper| format!("{paper:.2}")));
         row.push(paper.map_or(String::new(), |paper| format!("{:+.3}", f1[0].mean - paper)));
@@ -227,20 +226,20 @@ fn methods_page(found: &[Found<'_>]) -> Page {
     let names: Vec<String> = TABLE_2.iter().map(|row| row.name.to_owned()).collect();
     let panel = |graph: &&str| {
         let mut series: Vec<Series> = (0..4)
-            .map(|of| Series {
-                of,
-                mark: if of == 3 { Mark::Cross } else { Mark::Disc },
+            .map(|legend_index| Series {
+                legend_index,
+                mark: if legend_index == 3 { Mark::Cross } else { Mark::Disc },
                 points: vec![],
             })
             .collect();
         for one in found.iter().filter(|one| one.group.graph == *graph) {
-            let place = names.iter().position(|name| *name == one.group.row).unwrap_or(0) as f64;
-            for (at, f1) in one.f1().into_iter().enumerate() {
-                let y = 0.22 * (1.0 - at as f64) - place;
-                series[at].points.push(Point { x: f1.mean, y, deviation: f1.deviation });
+            let row = names.iter().position(|name| *name == one.group.method).unwrap_or(0) as f64;
+            for (choice, f1) in one.f1().into_iter().enumerate() {
+                let y = 0.22 * (1.0 - choice as f64) - row;
+                series[choice].points.push(Point { x: f1.mean, y, deviation: f1.deviation });
             }
-            if let Some(paper) = paper_of(&one.group.row, graph) {
-                series[3].points.push(Point::at(paper, -place));
+            if let Some(paper) = paper_of(&one.group.method, graph) {
+                series[3].points.push(Point::at(paper, -row));
             }
         }
         let (title, names) = ((*graph).to_owned(), names.clone());
@@ -252,8 +251,9 @@ fn methods_page(found: &[Found<'_>]) -> Page {
     let wide_head = std::iter::once("method").chain(graphs.iter().copied()).map(str::to_owned);
     let wide = TABLE_2.iter().map(|row| {
         let cell = |graph: &&str| {
-            let one =
-                found.iter().find(|one| (one.group.graph, &*one.group.row) == (*graph, row.name));
+            let one = found
+                .iter()
+                .find(|one| (one.group.graph, &*one.group.method) == (*graph, row.name));
             one.map_or("–".to_owned(), |one| {
                 let [test, val, last] = one.f1().map(|f1| format!("{:.3}", f1.mean));
                 let paper = paper_of(row.name, graph);
@@ -266,11 +266,12 @@ fn methods_page(found: &[Found<'_>]) -> Page {
     let wide = table(&wide_head.collect::<Vec<_>>(), &wide.collect::<Vec<Vec<String>>>());
     let text = format!(
         "F1-macro of a linear classifier on the vectors, mean over seeds, as *test-chosen / \
-         validation-chosen / last*: at the epoch that is best on test, which is how the paper's \
-         figures (in brackets) were made; at the one that is best on validation; and at the last. \
-         Only the latter two are honest. The paper's walks have 30 epochs, here {PUBMED_EPOCHS} of \
-         them on PubMed. The rows below *DeepWalk landmark* are not the paper's: an autoencoder \
-         with distance-aware negatives, our default trainer, and all pairs at once.\n\n{wide}"
+         validation-chosen / last*: at the epoch that is best on test, as in the paper (its scores \
+         are in brackets); at the epoch that is best on validation; and at the last. Only the latter \
+         two do not select on test. Walk-based methods train for 30 epochs as in the paper, except \
+         {PUBMED_EPOCHS} on PubMed. The rows below *DeepWalk landmark* are not in the paper: an \
+         autoencoder with distance-aware negatives, the stream trainer with its defaults, and the \
+         exact trainer.\n\n{wide}"
     );
     Page {
         title: "Table 2: classification".to_owned(),
@@ -278,13 +279,13 @@ fn methods_page(found: &[Found<'_>]) -> Page {
         head: head.map(|name| name.trim().to_owned()).to_vec(),
         rows,
         figure,
-        long: true,
+        csv_only: true,
         ..Page::default()
     }
 }
 
 /// Table 3.
-fn scaling_page(found: &[Found<'_>]) -> Page {
+fn landmarks_page(found: &[GroupResults<'_>]) -> Page {
     let head = [
         "negatives",
         "MB",
@@ -297,15 +298,17 @@ fn scaling_page(found: &[Found<'_>]) -> Page {
     ];
     let marks = [Mark::Disc, Mark::Cross].into_iter();
     let mut series: Vec<Series> = marks
-        .flat_map(|mark| (0..3).map(move |of| Series { of, mark, points: Vec::new() }))
+        .flat_map(|mark| {
+            (0..3).map(move |legend_index| Series { legend_index, mark, points: Vec::new() })
+        })
         .collect();
     let mut rows = Vec::new();
-    for (one, scaling) in found.iter().zip(table_3()) {
-        let megabytes = one.mean(|outcome| outcome.bytes as f64 / 1e6).mean;
-        let (seconds, [test, _, last]) = (one.mean(|outcome| outcome.seconds).mean, one.f1());
-        let [paper_size, paper_seconds, paper_f1] = scaling.paper;
+    for (one, row) in found.iter().zip(table_3()) {
+        let megabytes = one.mean(|result| result.bytes as f64 / 1e6).mean;
+        let (seconds, [test, _, last]) = (one.mean(|result| result.seconds).mean, one.f1());
+        let [paper_size, paper_seconds, paper_f1] = row.paper;
         rows.push(vec![
-            one.group.row.clone(),
+            one.group.method.clone(),
             format!("{megabytes:.1}"),
             paper_size.to_string(),
             format!("{seconds:.2}"),
@@ -314,16 +317,16 @@ fn scaling_page(found: &[Found<'_>]) -> Page {
             four(last.mean),
             format!("{paper_f1:.2}"),
         ]);
-        let of = match scaling.row.negatives {
+        let index = match row.method.negatives {
             Negatives::LandmarkApprox => 0,
             Negatives::Landmark => 1,
             _ => 2,
         };
-        series[of].points.push(Point::at(megabytes, seconds));
-        series[of + 3].points.push(Point::at(paper_size, paper_seconds));
+        series[index].points.push(Point::at(megabytes, seconds));
+        series[index + 3].points.push(Point::at(paper_size, paper_seconds));
     }
     let panel = Panel {
-        title: "Size and time of the negatives".to_owned(),
+        title: "Memory and time by sampler".to_owned(),
         x: "MB".to_owned(),
         y: "seconds an epoch".to_owned(),
         series,
@@ -332,9 +335,9 @@ fn scaling_page(found: &[Found<'_>]) -> Page {
         ..Default::default()
     };
     let legend = ["landmark-approx", "landmark", "exact"].map(str::to_owned).to_vec();
-    let text = "Landmarks (the paper's DNS-approx and DNS-scalable) against exact distances, by \
-                the paper's protocol: discs are ours, on two cores, crosses the paper's, on a \
-                Titan RTX. Sizes are those of the negatives' tables.";
+    let text = "Landmarks (DNS-approx and DNS-scalable in the paper) and exact distances, with the \
+                paper's protocol. Discs: this program, on two cores; crosses: the paper, on a \
+                Titan RTX. MB is the memory of the negative sampler.";
     Page {
         title: "Table 3: landmarks".to_owned(),
         text: text.to_owned(),
@@ -346,54 +349,59 @@ fn scaling_page(found: &[Found<'_>]) -> Page {
 }
 
 /// ξ by distance.
-fn similarity_page(found: &[Found<'_>]) -> Page {
+fn similarity_page(found: &[GroupResults<'_>]) -> Page {
     let mut rows = Vec::new();
-    let curve = |one: &Found<'_>| -> Vec<Point> {
-        let longest = one.outcomes.iter().map(|outcome| outcome.xi.len()).max().unwrap_or(0);
-        let point = |at: usize| {
-            let xi = one.mean(|outcome| outcome.xi.get(at).copied().unwrap_or(0.0));
-            Point { x: (at + 1) as f64, y: xi.mean, deviation: xi.deviation }
+    let curve = |one: &GroupResults<'_>| -> Vec<Point> {
+        let longest = one.results.iter().map(|result| result.xi.len()).max().unwrap_or(0);
+        let point = |index: usize| {
+            let xi = one.mean(|result| result.xi.get(index).copied().unwrap_or(0.0));
+            Point { x: (index + 1) as f64, y: xi.mean, deviation: xi.deviation }
         };
         (0..longest).map(point).collect()
     };
     for one in found {
         for point in curve(one) {
-            let (graph, row) = (one.group.graph.to_owned(), one.group.row.clone());
-            rows.push(vec![graph, row, point.x.to_string(), four(point.y), four(point.deviation)]);
+            let (graph, method) = (one.group.graph.to_owned(), one.group.method.clone());
+            rows.push(vec![
+                graph,
+                method,
+                point.x.to_string(),
+                four(point.y),
+                four(point.deviation),
+            ]);
         }
     }
-    let figure =
-        panels_by_graph(found, "distance d in hops", "ξ, mean of σ(z·z)", |_, curves| {
-            curves.iter().flat_map(|one| curve(one)).collect()
-        });
-    let text = "The mean similarity ξ of nodes by their distance, after the last epoch of the \
-                paper's protocol (context 4). The paper: with distance-aware negatives ξ falls \
-                with the distance, like 1/d beyond the context.";
+    let figure = panels_by_graph(found, "distance d in hops", "ξ, mean of σ(z·z)", |curves| {
+        curves.iter().flat_map(|one| curve(one)).collect()
+    });
+    let text = "The mean similarity ξ of the vectors of two nodes by their distance, after the last \
+                epoch of the paper's protocol (context 4). The paper: with distance-aware \
+                negatives ξ falls with the distance, as 1/d beyond the context.";
     Page {
         title: "Similarity by distance".to_owned(),
         text: text.to_owned(),
         head: ["graph", "method", "distance", "xi", "deviation"].map(str::to_owned).to_vec(),
         rows,
         figure,
-        long: true,
+        csv_only: true,
         ..Page::default()
     }
 }
 
-/// F1 along a parameter.
-fn sweep_page(found: &[Found<'_>], title: &str, x: &str, text: &str) -> Page {
+/// F1 by the parameter that the experiment varies.
+fn sweep_page(found: &[GroupResults<'_>], title: &str, x: &str, text: &str) -> Page {
     let head =
         ["graph", "curve", x, "seeds", "test-chosen", "validation-chosen", "last", "deviation"];
-    let row = |one: &Found<'_>| {
+    let row = |one: &GroupResults<'_>| {
         let f1 = one.f1();
-        let mut row = vec![one.group.graph.to_owned(), one.group.row.clone()];
-        row.extend([one.group.x.to_string(), one.outcomes.len().to_string()]);
+        let mut row = vec![one.group.graph.to_owned(), one.group.method.clone()];
+        row.extend([one.group.x.to_string(), one.results.len().to_string()]);
         row.extend(f1.iter().map(|f1| four(f1.mean)));
         row.push(four(f1[0].deviation));
         row
     };
-    let figure = panels_by_graph(found, x, "F1-macro", |_, curve| {
-        let point = |one: &&Found<'_>| {
+    let figure = panels_by_graph(found, x, "F1-macro", |curve| {
+        let point = |one: &&GroupResults<'_>| {
             let f1 = one.f1()[0];
             Point { x: one.group.x, y: f1.mean, deviation: f1.deviation }
         };
@@ -409,28 +417,29 @@ fn sweep_page(found: &[Found<'_>], title: &str, x: &str, text: &str) -> Page {
     }
 }
 
-/// A panel for each graph, with a line for each row.
+/// A panel per graph, with a line per method.
 fn panels_by_graph<'a>(
-    found: &'a [Found<'a>],
+    found: &'a [GroupResults<'a>],
     x: &str,
     y: &str,
-    points: impl Fn(&str, &[&'a Found<'a>]) -> Vec<Point>,
+    points: impl Fn(&[&'a GroupResults<'a>]) -> Vec<Point>,
 ) -> Figure {
     let mut legend: Vec<String> = Vec::new();
     let mut graphs: Vec<&str> = Vec::new();
     for one in found {
-        if !legend.contains(&one.group.row) {
-            legend.push(one.group.row.clone());
+        if !legend.contains(&one.group.method) {
+            legend.push(one.group.method.clone());
         }
         if !graphs.contains(&one.group.graph) {
             graphs.push(one.group.graph);
         }
     }
     let panel = |graph: &&str| {
-        let series = legend.iter().enumerate().map(|(of, row)| {
-            let of_curve = |one: &&Found<'_>| one.group.graph == *graph && one.group.row == *row;
-            let curve: Vec<&Found<'_>> = found.iter().filter(of_curve).collect();
-            Series { of, mark: Mark::Line, points: points(row, &curve) }
+        let series = legend.iter().enumerate().map(|(legend_index, method)| {
+            let on_curve =
+                |one: &&GroupResults<'_>| one.group.graph == *graph && one.group.method == *method;
+            let curve: Vec<&GroupResults<'_>> = found.iter().filter(on_curve).collect();
+            Series { legend_index, mark: Mark::Line, points: points(&curve) }
         });
         let series = series.collect();
         let (title, x, y) = ((*graph).to_owned(), x.to_owned(), y.to_owned());
@@ -440,7 +449,7 @@ fn panels_by_graph<'a>(
     Figure { legend, columns: panels.len().max(1), panels, size: (420, 360) }
 }
 
-/// Four digits.
+/// Four decimals.
 fn four(value: f64) -> String {
     format!("{value:.4}")
 }

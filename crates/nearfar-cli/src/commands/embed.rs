@@ -17,7 +17,6 @@ use crate::print;
 
 #[derive(clap::Args)]
 #[command(
-    before_help = "Example: nearfar embed graph.tsv -o vectors.npy",
     next_help_heading = "Input"
 )]
 pub(crate) struct Args {

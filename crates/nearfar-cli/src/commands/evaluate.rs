@@ -14,20 +14,25 @@ use crate::print::{self, grouped};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    /// File of vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
     #[arg(value_name = "EMB")]
     embedding: PathBuf,
-    /// Labels, `node<TAB>label`, several separated by commas; or a dataset folder, whose splits
-    /// then count too unless --train-ratio is given
-    #[arg(long, value_name = "FILE")]
+    /// File of lines `node<TAB>label`, several labels separated by commas; or a dataset folder,
+    /// whose splits are used too unless --train-ratio is given
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: PathBuf,
-    /// Parts, `node<TAB>train|val|test`, or a dataset folder [default: random parts]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["train_ratio", "repeats", "stratified"])]
+    /// File of lines `node<TAB>train|val|test`, or a dataset folder [default: random splits]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["train_ratio", "repeats", "stratified"],
+        help_heading = "Input"
+    )]
     splits: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Evaluation")]
     classify: ClassifyConfig,
-    /// Print one JSON object
-    #[arg(long)]
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -45,7 +50,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         && !quiet
         && let Some(path) = &splits
     {
-        print::message(&format!("parts from {}", path.display()));
+        print::message(&format!("splits from {}", path.display()));
     }
     let splits = splits.map(|path| read_splits(&path, &embedding)).transpose()?;
     let scores = classify(&embedding, &labels, splits.as_ref(), &args.classify)?;
@@ -55,33 +60,33 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
 fn table(args: &Args, scores: &Classification) -> String {
     let count = |number: usize| grouped(number as u64);
     let mut text = format!(
-        "{}: {} vectors of {} numbers, {} {}\n",
+        "{}: {} vectors of {} dimensions, {} {}\n",
         args.embedding.display(),
         count(scores.nodes),
         scores.dim,
         scores.classes,
-        if scores.multi_label { "labels, several a node" } else { "classes" },
+        if scores.multi_label { "labels (multi-label)" } else { "classes" },
     );
-    let parts = match &scores.protocol {
-        SplitMethod::Fixed => "as the splits say".to_owned(),
+    let splits = match &scores.protocol {
+        SplitMethod::Fixed => "fixed splits".to_owned(),
         SplitMethod::Random { train_ratio, repeats, stratified, seed } => format!(
-            "random {train_ratio} of {}, {repeats} times, seed {seed}",
-            if *stratified { "every class" } else { "all labelled" },
+            "{repeats} random {}splits, train ratio {train_ratio}, seed {seed}",
+            if *stratified { "stratified " } else { "" },
         ),
     };
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "logistic regression, C = {}; trained on {} nodes, {parts}\n",
+        "logistic regression, C = {}; trained on {} nodes; {splits}\n",
         scores.c,
         count(scores.train)
     );
     let rows: &[Row] = if scores.multi_label {
         &[
-            ("F1-macro, ravelled", |part| macro_and_micro(part.ravelled.as_ref()).0),
-            ("F1-micro, ravelled", |part| macro_and_micro(part.ravelled.as_ref()).1),
-            ("F1-macro, as many as it has", |part| macro_and_micro(part.top_k.as_ref()).0),
-            ("F1-micro, as many as it has", |part| macro_and_micro(part.top_k.as_ref()).1),
+            ("F1-macro, all decisions", |part| macro_and_micro(part.ravelled.as_ref()).0),
+            ("F1-micro, all decisions", |part| macro_and_micro(part.ravelled.as_ref()).1),
+            ("F1-macro, top-k labels", |part| macro_and_micro(part.top_k.as_ref()).0),
+            ("F1-micro, top-k labels", |part| macro_and_micro(part.top_k.as_ref()).1),
         ]
     } else {
         &[
@@ -109,7 +114,7 @@ fn table(args: &Args, scores: &Classification) -> String {
     text
 }
 
-/// A score: what it is called, and how it reads for a part.
+/// A row of the table: the name of a score, and its value on a split as text.
 type Row = (&'static str, fn(&Part) -> String);
 
 fn macro_and_micro(f1: Option<&F1>) -> (String, String) {
@@ -134,7 +139,7 @@ fn confusion_table(confusion: &ConfusionTable) -> String {
     let names = confusion.labels.iter().map(|label| label.chars().count());
     let corner = "true class";
     let width = cells.chain(names).max().unwrap_or(0).max(corner.len());
-    let mut text = format!("\n  {:<width$}  given to\n  {corner:<width$}", "");
+    let mut text = format!("\n  {:<width$}  predicted class\n  {corner:<width$}", "");
     for label in &confusion.labels {
         let _ = write!(text, "  {label:>width$}");
     }

@@ -13,17 +13,17 @@ use crate::print::{self, grouped};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    /// File of vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
     #[arg(value_name = "EMB")]
     embedding: PathBuf,
-    /// The graph that they were made from
+    /// The embedded graph
     graph: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Input")]
     read: ReadOptions,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Evaluation")]
     measure: MeasureConfig,
-    /// Print one JSON object
-    #[arg(long)]
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -42,78 +42,78 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
 fn table(found: &Measures) -> String {
     let config = &found.config;
     let mut text = format!(
-        "{} vectors of {} numbers; {}\nC = {}, K = {}, γ = {}\n\n",
+        "{} vectors of {} dimensions; {}\nC = {}, K = {}, γ = {}\n\n",
         grouped(found.nodes as u64),
         found.dim,
-        counted(found),
+        method(found),
         config.context,
         config.k,
         config.gamma
     );
     let interval = found.interval.as_ref();
     let mut line = |label: &str, value: f64, interval: Option<f64>, note: &str| {
-        let sure = interval.map_or(String::new(), |half| format!(" ± {}", number(half)));
+        let interval = interval.map_or(String::new(), |half| format!(" ± {}", number(half)));
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {label:<24} {}{sure}{note}", number(value));
+        let _ = writeln!(text, "  {label:<24} {}{interval}{note}", number(value));
     };
     line("cohesion", found.cohesion, interval.map(|i| i.cohesion), "");
     line("separation", found.separation, interval.map(|i| i.separation), "");
     let uniform = &found.uniform;
-    let sure = interval.map(|i| i.separation_uniform);
-    line("  of uniform negatives", uniform.separation, sure, "");
+    let half = interval.map(|i| i.separation_uniform);
+    line("  uniform negatives", uniform.separation, half, "");
     if let (Some(power), Some(of_means)) = (found.separation_power, found.separation_power_of_means)
     {
-        let note = format!("  ({} of mean β, 1 of uniform negatives)", number(of_means));
+        let note = format!("  ({} from mean β; uniform negatives: 1)", number(of_means));
         line("separation power", power, None, &note);
     }
     let spearman = found.spearman.unwrap_or(f64::NAN);
-    line("rank correlation", spearman, None, "  of distance and similarity (Spearman)");
-    let sure = interval.map(|i| i.mean_total_distance);
+    line("rank correlation", spearman, None, "  (Spearman, distance and similarity)");
+    let half = interval.map(|i| i.mean_total_distance);
     let holds = match found.corollary.iter().filter(|holds| **holds).count() {
-        0 => format!("  (D/d > n = {} at no distance)", found.nodes),
-        count => format!("  (D/d > n = {} up to d = {count})", found.nodes),
+        0 => format!("  (D/d > n = {} for no d)", found.nodes),
+        count => format!("  (D/d > n = {} for d ≤ {count})", found.nodes),
     };
-    line("total distance D", found.mean_total_distance, sure, &holds);
+    line("total distance D", found.mean_total_distance, half, &holds);
     text + &distances(found)
 }
 
-/// Which pairs were counted, and how α was found.
-fn counted(found: &Measures) -> String {
+/// Which pairs were counted, and how α was computed.
+fn method(found: &Measures) -> String {
     let pairs = match found.counted {
         Counted::All => "all pairs".to_owned(),
         Counted::Sampled => {
-            let sure = if found.interval.is_some() { ", ± at 95 %" } else { "" };
-            format!("estimated from {} sources{sure}", grouped(found.sources as u64))
+            let interval = if found.interval.is_some() { ", 95 % intervals" } else { "" };
+            format!("estimated from {} sources{interval}", grouped(found.sources as u64))
         }
     };
     match found.alpha_walks {
         None => pairs,
-        Some(walks) => format!("{pairs}, α from {} walks each", grouped(walks as u64)),
+        Some(walks) => format!("{pairs}, α from {} walks per source", grouped(walks as u64)),
     }
 }
 
-/// A line for every distance.
+/// One line per distance.
 fn distances(found: &Measures) -> String {
     let small = |value: f64| format!("{value:.2e}");
-    let share = |value: f64| format!("{value:.5}");
+    let fixed = |value: f64| format!("{value:.5}");
     let uniform = small(found.uniform.beta);
-    let head = ["d", "pairs", "ξ", "deviation", "± of ξ", "α", "β distance", "β uniform"];
+    let head = ["d", "pairs", "ξ", "std of ξ", "± 95 %", "α", "β distance", "β uniform"];
     let mut rows = vec![head.map(str::to_owned)];
-    for (at, d) in found.distance.iter().enumerate() {
-        let sure = found.interval.as_ref().map_or(f64::NAN, |interval| interval.xi[at]);
+    for (index, d) in found.distance.iter().enumerate() {
+        let half = found.interval.as_ref().map_or(f64::NAN, |interval| interval.xi[index]);
         rows.push([
             d.to_string(),
-            grouped(found.pairs[at]),
-            share(found.xi[at]),
-            share(found.xi_std[at]),
-            if sure.is_nan() { String::new() } else { share(sure) },
-            small(found.alpha[at]),
-            small(found.beta[at]),
+            grouped(found.pairs[index]),
+            fixed(found.xi[index]),
+            fixed(found.xi_std[index]),
+            if half.is_nan() { String::new() } else { fixed(half) },
+            small(found.alpha[index]),
+            small(found.beta[index]),
             uniform.clone(),
         ]);
     }
     if let Some(far) = &found.far {
-        let (xi, std) = (share(far.xi), share(far.xi_std));
+        let (xi, std) = (fixed(far.xi), fixed(far.xi_std));
         let (pairs, beta) = (grouped(far.pairs), small(far.beta));
         rows.push(["far".to_owned(), pairs, xi, std, String::new(), small(0.0), beta, uniform]);
     }
@@ -128,7 +128,7 @@ fn distances(found: &Measures) -> String {
     text
 }
 
-/// Six digits.
+/// Six significant digits, with at most six decimals.
 fn number(value: f64) -> String {
     let digits = 5 - value.abs().max(1e-3).log10().floor() as i32;
     format!("{value:.*}", digits.clamp(0, 6) as usize)

@@ -1,5 +1,6 @@
-//! One file for each command.
+//! One file per command.
 
+mod completions;
 mod embed;
 mod evaluate;
 mod links;
@@ -13,45 +14,103 @@ mod scoring;
 mod stats;
 mod synth;
 
-use nearfar::graph::{Dataset, ReadOptions};
+use std::time::Instant;
+
+use nearfar::graph::{Components, Dataset, ReadOptions};
 use nearfar::parse_bytes as memory;
 
-use crate::print;
+use crate::print::{self, counted};
 
-/// What to do.
+// The comments below are the help texts, shown with these line breaks.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make a vector for every node of a graph
+    /// Train an embedding: one vector per node of a graph
+    ///
+    /// Examples:
+    ///   nearfar embed graph.tsv -o vectors.npy
+    ///   nearfar embed builtin:karate --negatives distance --dim 64 --seed 1 -o karate.parquet
+    #[command(verbatim_doc_comment)]
     Embed(embed::Args),
-    /// Score vectors by how well a linear classifier learns the labels of nodes from them
+    /// Score vectors by node classification with logistic regression
+    ///
+    /// Examples:
+    ///   nearfar evaluate vectors.npy --labels labels.tsv --train-ratio 0.1 --repeats 10
+    ///   nearfar evaluate vectors.npy --labels cora/ --json
+    #[command(verbatim_doc_comment)]
     Evaluate(evaluate::Args),
-    /// Hold out edges, embed the rest, and score how well the vectors predict them
+    /// Score an embedding by link prediction on held-out edges
+    ///
+    /// Example:
+    ///   nearfar links graph.tsv --test-ratio 0.1 --seeds 3
+    #[command(verbatim_doc_comment)]
     Links(links::Args),
-    /// Describe a graph: sizes, components, and how far apart its nodes are
-    Stats(stats::Args),
-    /// Draw negatives of one node and count them
-    Sample(sample::Args),
-    /// Make one of the paper's synthetic graphs, with labels and splits
-    Synth(synth::Args),
-    /// Add outliers to a labelled graph: nodes that carry the label of a class far away
-    Outliers(outliers::Args),
-    /// Measure how the similarity of vectors goes with the distance of their nodes
+    /// Measure how the similarity of vectors depends on the distance of their nodes
+    ///
+    /// Example:
+    ///   nearfar measure vectors.npy graph.tsv
+    #[command(verbatim_doc_comment)]
     Measure(measure::Args),
-    /// Run the experiments of the paper: tables, figures, pages
-    Paper(nearfar_paper::Args),
-    /// Find the nodes whose vectors are most like that of one node
+    /// Print graph statistics: nodes, edges, components, distances between nodes
+    ///
+    /// Example:
+    ///   nearfar stats graph.tsv
+    #[command(verbatim_doc_comment)]
+    Stats(stats::Args),
+    /// Draw negatives of one node, and count them by node and by distance
+    ///
+    /// Example:
+    ///   nearfar sample builtin:karate --node 0 -n 10000 --negatives distance
+    #[command(verbatim_doc_comment)]
+    Sample(sample::Args),
+    /// Generate a synthetic graph with labels and splits, as in the paper
+    ///
+    /// Examples:
+    ///   nearfar synth moderate -o moderate/
+    ///   nearfar synth --exponent 2.5 --nodes 10000 -o graph/
+    #[command(verbatim_doc_comment)]
+    Synth(synth::Args),
+    /// Add outliers to a labelled graph: distant nodes with the label of a class
+    ///
+    /// Example:
+    ///   nearfar outliers citeseer/ --count 40 -o citeseer-40/
+    #[command(verbatim_doc_comment)]
+    Outliers(outliers::Args),
+    /// List the nodes with the most similar vectors
+    ///
+    /// Example:
+    ///   nearfar neighbors vectors.npy alice -k 10
+    #[command(verbatim_doc_comment)]
     Neighbors(neighbors::Args),
-    /// Make one page to look at: a map of the vectors, who is near and far, and the numbers
+    /// Write an HTML report: a map of the vectors, neighbours of any node, scores
+    ///
+    /// Example:
+    ///   nearfar report vectors.npy --graph graph.tsv --labels labels.tsv -o report.html
+    #[command(verbatim_doc_comment)]
     Report(report::Args),
+    /// Reproduce the tables and figures of the paper
+    ///
+    /// Examples:
+    ///   nearfar paper table2 --data datasets/ -o paper/
+    ///   nearfar paper all --data datasets/ -o paper/ --quick
+    #[command(verbatim_doc_comment)]
+    Paper(nearfar_paper::Args),
+    /// Print a script for tab completion in a shell
+    ///
+    /// Examples:
+    ///   nearfar completions bash > ~/.local/share/bash-completion/completions/nearfar
+    ///   nearfar completions fish > ~/.config/fish/completions/nearfar.fish
+    #[command(verbatim_doc_comment)]
+    Completions(completions::Args),
 }
 
 impl Command {
-    /// Runs it. `given` is what was parsed, for those who ask whether an option was there.
-    pub(crate) fn run(self, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
+    /// Runs the command. `matches` are the parsed arguments, for commands that have to know
+    /// whether an option was given.
+    pub(crate) fn run(self, matches: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
         match self {
-            Self::Embed(mut args) => embed::run(&mut args, given, quiet),
+            Self::Embed(mut args) => embed::run(&mut args, matches, quiet),
             Self::Evaluate(args) => evaluate::run(&args, quiet),
-            Self::Links(mut args) => links::run(&mut args, given, quiet),
+            Self::Links(mut args) => links::run(&mut args, matches, quiet),
             Self::Stats(args) => stats::run(&args, quiet),
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),
@@ -64,30 +123,41 @@ impl Command {
             }),
             Self::Neighbors(args) => neighbors::run(&args),
             Self::Report(args) => report::run(&args, quiet),
+            Self::Completions(args) => completions::run(&args),
         }
     }
 }
 
-/// Reads a graph and tells on standard error what was left out or guessed.
+/// Reads a graph, and reports on standard error what was read, dropped and assumed.
 fn read(source: &str, options: &ReadOptions, quiet: bool) -> anyhow::Result<Dataset> {
+    let start = Instant::now();
     let dataset = nearfar::graph::read(source, options)?;
-    if !quiet {
-        for note in &dataset.notes {
-            print::message(&format!("{source}: {note}"));
-        }
-        let dropped = [
-            (dataset.dropped.self_loops, "self-loop", "self-loops"),
-            (dataset.dropped.repeats, "repeated edge", "repeated edges"),
-            (dataset.dropped.zero_weights, "edge of weight 0", "edges of weight 0"),
-        ];
-        let dropped: Vec<String> = dropped
-            .into_iter()
-            .filter(|(count, ..)| *count > 0)
-            .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
-            .collect();
-        if !dropped.is_empty() {
-            print::message(&format!("{source}: dropped {}", dropped.join(", ")));
-        }
+    if quiet {
+        return Ok(dataset);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let graph = &dataset.graph;
+    print::message(&format!(
+        "read {source}: {}, {}, undirected, {}, {} ({seconds:.2} s)",
+        counted(graph.nodes(), "node"),
+        counted(graph.edges(), "edge"),
+        if graph.is_weighted() { "weighted" } else { "unweighted" },
+        counted(Components::new(graph).len(), "component"),
+    ));
+    for note in &dataset.notes {
+        print::message(&format!("{source}: {note}"));
+    }
+    let dropped: Vec<String> = [
+        (dataset.dropped.self_loops, "self-loop"),
+        (dataset.dropped.repeats, "repeated edge"),
+        (dataset.dropped.zero_weights, "zero-weight edge"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, noun)| counted(count, noun))
+    .collect();
+    if !dropped.is_empty() {
+        print::message(&format!("{source}: dropped {}", dropped.join(", ")));
     }
     Ok(dataset)
 }

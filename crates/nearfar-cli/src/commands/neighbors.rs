@@ -10,20 +10,20 @@ use crate::print;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    /// File of vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
     #[arg(value_name = "EMB")]
     embedding: PathBuf,
-    /// The id of the node
+    /// Id of the node
     #[arg(value_name = "ID", allow_hyphen_values = true)]
     node: String,
-    /// How many nodes to show
-    #[arg(short, long, value_name = "K", default_value_t = 10)]
+    /// Number of neighbours
+    #[arg(short, long, value_name = "K", default_value_t = 10, help_heading = "Output")]
     k: usize,
-    /// Compare by dot product, not by cosine
-    #[arg(long)]
+    /// Rank by dot product instead of cosine similarity
+    #[arg(long, help_heading = "Output")]
     dot: bool,
-    /// Print one JSON object
-    #[arg(long)]
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -45,23 +45,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let node = embedding.ids().find(&args.node).with_context(|| {
         let first = embedding.ids().get(0);
         let file = args.embedding.display();
-        format!("no node '{}' in {file}; ids look like '{first}'", args.node)
+        format!("{file}: no node '{}'; the first id is '{first}'", args.node)
     })?;
-    let by = if args.dot { Similarity::Dot } else { Similarity::Cosine };
-    let neighbors = embedding.neighbours(node, args.k, by).into_iter().map(|(node, similarity)| {
-        Neighbor { node: embedding.ids().get(node).into_owned(), similarity }
-    });
+    let similarity = if args.dot { Similarity::Dot } else { Similarity::Cosine };
+    let neighbors =
+        embedding.neighbours(node, args.k, similarity).into_iter().map(|(node, similarity)| {
+            Neighbor { node: embedding.ids().get(node).into_owned(), similarity }
+        });
     let neighbors = Neighbors { node: &args.node, neighbors: neighbors.collect() };
-    if args.json { print::json(&neighbors) } else { print::result(&table(&neighbors, by)) }
+    if args.json { print::json(&neighbors) } else { print::result(&table(&neighbors, similarity)) }
 }
 
-fn table(found: &Neighbors, by: Similarity) -> String {
-    let by = match by {
-        Similarity::Cosine => "cosine",
+fn table(found: &Neighbors, similarity: Similarity) -> String {
+    let similarity = match similarity {
+        Similarity::Cosine => "cosine similarity",
         Similarity::Dot => "dot product",
     };
-    let mut text = format!("nearest to node {} by {by}\n", found.node);
-    let width = found.neighbors.iter().map(|near| near.node.chars().count()).max().unwrap_or(0);
+    let mut text = format!("nearest neighbours of node {} by {similarity}\n", found.node);
+    let width =
+        found.neighbors.iter().map(|neighbor| neighbor.node.chars().count()).max().unwrap_or(0);
     for (rank, Neighbor { node, similarity }) in (1..).zip(&found.neighbors) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {rank:>4}  {node:<width$}  {similarity:8.4}");

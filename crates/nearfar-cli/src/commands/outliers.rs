@@ -11,16 +11,16 @@ use crate::print;
 pub(crate) struct Args {
     /// A dataset folder with labels.tsv, or a built-in graph
     dataset: String,
-    /// How many outliers to add
-    #[arg(long, value_name = "N")]
+    #[command(flatten, next_help_heading = "Input")]
+    read: ReadOptions,
+    /// Number of outliers to add
+    #[arg(long, value_name = "N", help_heading = "Output")]
     count: usize,
     /// Folder to write the new dataset to
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
-    #[command(flatten)]
-    read: ReadOptions,
     /// Seed: the same seed adds the same outliers
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Output")]
     seed: u64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     with_outliers.write_folder(&args.output)?;
     if !quiet {
         let message = format!(
-            "{}: {} nodes, {} of them outliers",
+            "wrote {}: {} nodes, {} of them outliers",
             args.output.display(),
             print::grouped(with_outliers.graph.nodes() as u64),
             args.count,

@@ -14,30 +14,36 @@ use crate::print;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
+    /// File of vectors: .npy, .w2v, .txt, .bin, .parquet, .safetensors or .tsv
     #[arg(value_name = "EMB")]
     embedding: PathBuf,
-    /// The graph that they were made from; the labels and splits of a dataset folder count too
-    #[arg(long)]
+    /// The embedded graph; labels and splits of a dataset folder are used too
+    #[arg(long, help_heading = "Input")]
     graph: Option<String>,
-    /// Labels, `node<TAB>label`, several separated by commas; or a dataset folder
-    #[arg(long, value_name = "FILE")]
+    /// File of lines `node<TAB>label`, several labels separated by commas; or a dataset folder
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: Option<PathBuf>,
-    /// Parts to score by, `node<TAB>train|val|test`, or a dataset folder [default: random parts]
-    #[arg(long, value_name = "FILE")]
+    /// File of lines `node<TAB>train|val|test`, or a dataset folder [default: random splits]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     splits: Option<PathBuf>,
-    /// The log of the training, as `embed --log` wrote it
-    #[arg(long, value_name = "FILE")]
+    /// Training log written by `nearfar embed --log`
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     log: Option<PathBuf>,
-    /// Scores of links, as `links --json` printed them
-    #[arg(long, value_name = "FILE")]
+    /// Link prediction scores printed by `nearfar links --json`
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     links: Option<PathBuf>,
-    /// File to write the page to
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    output: PathBuf,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Input")]
     read: ReadOptions,
-    #[command(flatten)]
+    /// HTML file to write
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "report.html",
+        help_heading = "Output"
+    )]
+    output: PathBuf,
+    #[command(flatten, next_help_heading = "Output")]
     report: ReportConfig,
 }
 
@@ -71,7 +77,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     write(&args.output, &subject, &args.report, quiet)
 }
 
-/// Writes the page, and tells how large it is.
+/// Writes the report, and prints its size.
 pub(super) fn write(
     output: &Path,
     subject: &Subject,
@@ -84,12 +90,12 @@ pub(super) fn write(
         let bytes = std::fs::metadata(output)?.len() as f64;
         let seconds = start.elapsed().as_secs_f64();
         let output = output.display();
-        print::message(&format!("{output}: a page of {:.1} MB in {seconds:.2} s", bytes / 1e6));
+        print::message(&format!("wrote {output}: {:.1} MB ({seconds:.2} s)", bytes / 1e6));
     }
     Ok(())
 }
 
-/// The name of a file without its folder and its ending.
+/// The name of a file without its folder and extension.
 pub(super) fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

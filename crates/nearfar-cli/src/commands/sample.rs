@@ -18,24 +18,30 @@ use crate::print::{self, grouped};
 pub(crate) struct Args {
     /// The graph
     graph: String,
-    /// The centre: the id of the node whose negatives to draw
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    /// Id of the centre, the node whose negatives are drawn
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, help_heading = "Input")]
     node: String,
-    /// How many negatives to draw
-    #[arg(short, long, value_name = "N", default_value_t = 1000)]
-    n: usize,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Input")]
     read: ReadOptions,
-    #[command(flatten)]
+    /// Number of negatives to draw
+    #[arg(short, long, value_name = "N", default_value_t = 1000, help_heading = "Negatives")]
+    n: usize,
+    #[command(flatten, next_help_heading = "Negatives")]
     negatives: NegativeConfig,
-    /// Memory that may be used, as 800MB or 8GB
-    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = super::memory)]
+    /// Memory limit, such as 800MB or 8GB
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "8GB",
+        value_parser = super::memory,
+        help_heading = "Negatives"
+    )]
     max_memory: u64,
     /// Seed: the same seed draws the same negatives
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Negatives")]
     seed: u64,
-    /// Print one JSON object
-    #[arg(long)]
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -46,12 +52,12 @@ struct Sample {
     negatives: &'static str,
     strategy: Option<nearfar::negative::Strategy>,
     landmarks: Option<usize>,
-    /// What counts as the distance of nodes without a path; nothing in a connected graph.
+    /// Distance assigned to nodes without a path; `None` in a connected graph.
     far: Option<u32>,
     seed: u64,
-    /// Draws by node id, of nodes that were drawn.
+    /// Draws by node id, without nodes that were never drawn.
     counts: Map<String, Value>,
-    /// Draws by hop distance from the centre, where `far` stands for no path.
+    /// Draws by hop distance from the centre; nodes without a path count under `far`.
     by_distance: BTreeMap<u32, u64>,
 }
 
@@ -59,12 +65,9 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
     let centre = graph.ids().find(&args.node).with_context(|| {
         let first = graph.ids().get(0);
-        format!(
-            "--node {}: there is no such node in {}; ids look like '{first}'",
-            args.node, args.graph
-        )
+        format!("--node {}: no such node in {}; the first id is '{first}'", args.node, args.graph)
     })?;
-    ensure!((1..=4_294_967_295).contains(&args.n), "-n {}; it takes 1 to 4 294 967 295", args.n);
+    ensure!((1..=4_294_967_295).contains(&args.n), "n is {}; expected 1 to 4 294 967 295", args.n);
     let budget = Budget { memory: args.max_memory, ..Default::default() };
     let demand = Demand { fills: Some(1), ..Default::default() };
     let plan = NegativePlan::new(&graph, &args.negatives, &budget, &demand)?;
@@ -74,7 +77,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let sampler = plan.build(&graph)?;
     ensure!(
         sampler.has_negatives(centre),
-        "--node {} is linked to every other node: there is no pair without an edge",
+        "--node {}: the node has an edge to every other node; choose another node or other --negatives",
         args.node
     );
     let mut counts = vec![0_u64; graph.nodes()];
@@ -82,12 +85,12 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let mut negatives = vec![0; args.n.min(1 << 16)];
     let mut left = args.n;
     while left > 0 {
-        let now = left.min(negatives.len());
-        sampler.fill(centre, &mut rng, &mut negatives[..now]);
-        for &negative in &negatives[..now] {
+        let count = left.min(negatives.len());
+        sampler.fill(centre, &mut rng, &mut negatives[..count]);
+        for &negative in &negatives[..count] {
             counts[negative as usize] += 1;
         }
-        left -= now;
+        left -= count;
     }
     let (far, by_distance) = by_distance(&graph, centre, &counts, args)?;
     if args.json {
@@ -108,7 +111,8 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     print::result(&table(&graph, args, plan.law, &counts, &by_distance, far))
 }
 
-/// Draws by true distance, whatever the law saw; and `far`, if nodes without a path exist.
+/// `far` if the graph is disconnected, and draws by exact distance, which samplers by landmarks
+/// only approximate.
 fn by_distance(
     graph: &Graph,
     centre: Node,
@@ -138,7 +142,8 @@ fn table(
     far: Option<u32>,
 ) -> String {
     let draws = grouped(args.n as u64);
-    let mut text = format!("{draws} negatives of node {} by {}\n", args.node, negatives.name());
+    let mut text =
+        format!("{draws} negatives of node {}, sampled by {}\n", args.node, negatives.name());
     text.push_str("\nby distance\n");
     let label = |hops: u32| if Some(hops) == far { "far".to_owned() } else { hops.to_string() };
     let rows: Vec<_> = by_distance.iter().map(|(&hops, &count)| (label(hops), count)).collect();
@@ -147,12 +152,12 @@ fn table(
     order.retain(|&node| counts[node as usize] > 0);
     order.sort_by_key(|&node| std::cmp::Reverse(counts[node as usize]));
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "\nmost often, of {} nodes", grouped(order.len() as u64));
+    let _ = writeln!(text, "\nmost frequent of {} nodes drawn", grouped(order.len() as u64));
     for &node in order.iter().take(10) {
         let count = counts[node as usize];
-        let share = 100.0 * count as f64 / args.n as f64;
-        let _ =
-            writeln!(text, "  {:<20} {:>10}  {share:6.3} %", graph.ids().get(node), grouped(count));
+        let percentage = 100.0 * count as f64 / args.n as f64;
+        let (id, count) = (graph.ids().get(node), grouped(count));
+        let _ = writeln!(text, "  {id:<20} {count:>10}  {percentage:6.3} %");
     }
     text
 }

@@ -13,20 +13,20 @@ use crate::print::{self, grouped};
 pub(crate) struct Args {
     /// The graph
     graph: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Input")]
     read: ReadOptions,
-    /// Labels, `node<TAB>label`, if the graph is not a folder that holds them
-    #[arg(long, value_name = "FILE")]
+    /// File of lines `node<TAB>label`, if the graph is not a dataset folder with labels.tsv
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: Option<PathBuf>,
-    /// Count distances from `all` nodes or from this many random ones [default: all, or 1024 in
-    /// graphs where that would take minutes]
-    #[arg(long, value_name = "N|all")]
+    /// Compute distances from this many random nodes, or from `all` [default: all, or 1024 in
+    /// graphs where all would take minutes]
+    #[arg(long, value_name = "N|all", help_heading = "Evaluation")]
     sources: Option<String>,
-    /// Seed for choosing the sources
-    #[arg(long, default_value_t = 0)]
+    /// Seed of the choice of --sources
+    #[arg(long, default_value_t = 0, help_heading = "Evaluation")]
     seed: u64,
-    /// Print one JSON object
-    #[arg(long)]
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         Some("all") => Some(usize::MAX),
         Some(text) => match text.parse() {
             Ok(count) if count > 0 => Some(count),
-            _ => bail!("--sources '{text}'; it takes 'all' or a number from 1 on"),
+            _ => bail!("sources is {text}; expected 'all' or a number ≥ 1"),
         },
     };
     let stats = DistanceSummary {

@@ -8,27 +8,27 @@ use crate::print;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of the paper's graphs
+    /// One of the paper's synthetic graphs
     #[arg(value_enum, required_unless_present = "exponent", conflicts_with = "exponent")]
     preset: Option<Preset>,
-    /// Exponent of the power law that expected degrees follow, above 1
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    /// Exponent of the power law of the expected degrees, above 1
+    #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Graph")]
     exponent: Option<f64>,
     /// Number of nodes [default: 2000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Graph")]
     nodes: Option<usize>,
-    /// Number of classes [default: that of the preset, or 5]
-    #[arg(long, value_name = "K")]
+    /// Number of classes [default: as in the paper's graph, or 5]
+    #[arg(long, value_name = "K", help_heading = "Graph")]
     classes: Option<usize>,
-    /// How components are joined [default: that of the preset, or pairs]
-    #[arg(long, value_enum)]
+    /// How to connect the components [default: as in the paper's graph, or pairs]
+    #[arg(long, value_enum, help_heading = "Graph")]
     join: Option<Join>,
-    /// Folder to write edges.tsv, nodes.tsv, labels.tsv and splits.tsv to
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
-    /// Seed: the same seed makes the same graph
-    #[arg(long, default_value_t = 0)]
+    /// Seed: the same seed generates the same graph
+    #[arg(long, default_value_t = 0, help_heading = "Graph")]
     seed: u64,
+    /// Folder to write edges.tsv, nodes.tsv, labels.tsv and splits.tsv to
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     if !quiet {
         let (nodes, edges) = (dataset.graph.nodes() as u64, dataset.graph.edges() as u64);
         print::message(&format!(
-            "{}: {} nodes, {} edges, {} classes",
+            "wrote {}: {} nodes, {} edges, {} classes",
             args.output.display(),
             print::grouped(nodes),
             print::grouped(edges),

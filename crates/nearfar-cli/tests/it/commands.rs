@@ -1,8 +1,8 @@
-//! What each command prints and writes.
+//! Output of `stats`, `sample`, `synth` and `outliers`.
 
 use std::fs;
 
-use crate::{failure, json, nearfar, output, text};
+use crate::{failure, json, messages, nearfar, output, text};
 
 #[test]
 fn stats_of_a_builtin_graph() {
@@ -36,17 +36,17 @@ fn stats_as_json() {
 }
 
 #[test]
-fn a_sample_of_negatives() {
+fn sample_table() {
     let sample = output(&["sample", "builtin:karate", "--node", "0", "-n", "10000"]);
     insta::assert_snapshot!(sample, @"
-    10 000 negatives of node 0 by distance
+    10 000 negatives of node 0, sampled by distance
 
     by distance
           1  2 784   27.8 %  █████████████████████
           2  3 064   30.6 %  ████████████████████████
           3  4 152   41.5 %  ████████████████████████████████
 
-    most often, of 33 nodes
+    most frequent of 33 nodes drawn
       20                          554   5.540 %
       18                          538   5.380 %
       23                          517   5.170 %
@@ -61,7 +61,7 @@ fn a_sample_of_negatives() {
 }
 
 #[test]
-fn a_sample_as_json_adds_up() {
+fn sample_json_counts_every_draw() {
     let sample = json(&["sample", "builtin:karate", "--node", "5", "-n", "5000", "--json"]);
     let sum = |field: &str| -> u64 {
         sample[field].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum()
@@ -72,7 +72,7 @@ fn a_sample_as_json_adds_up() {
 }
 
 #[test]
-fn a_seed_fixes_the_sample_and_threads_do_not_matter() {
+fn samples_depend_on_the_seed_and_not_on_threads() {
     for law in ["distance", "landmark-approx", "landmark", "degree", "edge"] {
         let draw = |seed: &str, threads: &str| {
             let arguments = format!(
@@ -87,16 +87,41 @@ fn a_seed_fixes_the_sample_and_threads_do_not_matter() {
 }
 
 #[test]
-fn the_plan_is_told_on_standard_error_unless_quiet() {
-    let run = nearfar(&["sample", "builtin:karate", "--node", "0"]).assert().success();
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stderr), @"negatives by distance by a search around each centre, 1 kB: searches around each centre take about 1 ms; a table of all distances takes 17 kB and about 1 ms");
-    nearfar(&["sample", "builtin:karate", "--node", "0", "-q"]).assert().success().stderr("");
+fn graph_and_plan_are_reported_unless_quiet() {
+    let sample = ["sample", "builtin:karate", "--node", "0"];
+    let messages = messages(&sample);
+    let (read, plan) = messages.split_once('\n').unwrap();
+    let (read, seconds) = read.rsplit_once(" (").unwrap();
+    insta::assert_snapshot!(read, @"read builtin:karate: 34 nodes, 78 edges, undirected, unweighted, 1 component");
+    assert!(seconds.strip_suffix(" s)").unwrap().parse::<f64>().is_ok(), "{seconds}");
+    insta::assert_snapshot!(plan, @"negatives by distance by a search around each centre, 1 kB: searches around each centre take about 1 ms; a table of all distances takes 17 kB and about 1 ms");
+    nearfar(&[&sample[..], &["-q"]].concat()).assert().success().stderr("");
 }
 
 #[test]
-fn too_little_memory_names_the_way_out() {
+fn every_command_that_reads_a_graph_says_what_it_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [vectors, dataset, page] =
+        ["v.npy", "dataset", "page.html"].map(|name| folder.path().join(name));
+    let graph = "builtin:karate";
+    let (vectors, page) = (text(&vectors), text(&page));
+    let read = |arguments: &[&str]| {
+        let messages = messages(arguments);
+        let expected = format!("read {graph}: 34 nodes, 78 edges, undirected, unweighted, ");
+        assert!(messages.starts_with(&expected), "{arguments:?}: {messages}");
+    };
+    read(&["embed", graph, "--dim", "4", "--epochs", "1", "-o", vectors]);
+    read(&["links", graph, "--dim", "4", "--epochs", "1", "--seeds", "1"]);
+    read(&["measure", vectors, graph]);
+    read(&["stats", graph]);
+    read(&["outliers", graph, "--count", "2", "-o", text(&dataset)]);
+    read(&["report", vectors, "--graph", graph, "-o", page]);
+}
+
+#[test]
+fn exceeding_the_memory_limit_names_the_options_to_change() {
     let tight = ["sample", "builtin:sparse", "--node", "0", "--max-memory", "1MB"];
-    // One centre needs one search, for which there is room.
+    // One centre needs one breadth-first search, which fits.
     nearfar(&tight).assert().success();
     let message = failure(&[&tight[..], &["--strategy", "table"]].concat());
     insta::assert_snapshot!(message, @"error: negatives by distance take 5 MB, more than the 1 MB that are allowed; use --strategy levels or --negatives landmark-approx, or allow more");
@@ -107,23 +132,23 @@ fn isolated_nodes_and_dropped_edges() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("edges.tsv"), "a\tb\nb\ta\nc\tc\nb\td\n").unwrap();
     fs::write(folder.path().join("nodes.tsv"), "a\nb\nc\nd\nlonely\n").unwrap();
-    let run = nearfar(&["stats", text(folder.path()), "--json"]).assert().success();
-    let stderr = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
-    assert!(stderr.contains("dropped 1 self-loop, 1 repeated edge"), "{stderr}");
-    let stats: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    let messages = messages(&["stats", text(folder.path())]);
+    let expected = ["5 nodes, 2 edges", "3 components", "dropped 1 self-loop, 1 repeated edge"];
+    assert!(expected.iter().all(|text| messages.contains(text)), "{messages}");
+    let stats = json(&["stats", text(folder.path()), "--json"]);
     assert_eq!((&stats["nodes"], &stats["isolated"]), (&5.into(), &2.into()));
     assert_eq!(stats["components"], 3);
     assert_eq!(stats["unreachable_pairs"], 14);
     let largest = json(&["stats", text(folder.path()), "--largest-component", "--json"]);
     assert_eq!(largest["nodes"], 3);
-    // Three nodes in reach of 'a' at 1, 2 and far = 3 hops.
+    // The diameter is 2, so that nodes without a path are at 3 hops.
     let sample = json(&["sample", text(folder.path()), "--node", "lonely", "-n", "99", "--json"]);
     assert_eq!(sample["far"], 3);
     assert_eq!(sample["by_distance"]["3"], 99);
 }
 
 #[test]
-fn a_synthetic_graph_is_written_and_read_back() {
+fn synth_writes_a_dataset_that_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
     for path in [&one, &two] {
@@ -140,7 +165,7 @@ fn a_synthetic_graph_is_written_and_read_back() {
 }
 
 #[test]
-fn a_power_law_of_ones_own() {
+fn synth_with_another_exponent() {
     let folder = tempfile::tempdir().unwrap();
     let path = text(folder.path());
     nearfar(&["synth", "--exponent", "2.5", "--nodes", "500", "-o", path]).assert().success();
@@ -156,13 +181,4 @@ fn outliers_are_added() {
     assert_eq!((&stats["nodes"], &stats["classes"]), (&2030.into(), &5.into()));
     let labels = fs::read_to_string(folder.path().join("labels.tsv")).unwrap();
     assert_eq!(labels.lines().filter(|line| line.starts_with("outlier-")).count(), 30);
-}
-
-#[test]
-fn help_names_every_command() {
-    let help = output(&["--help"]);
-    for command in ["embed", "stats", "sample", "synth", "outliers", "report"] {
-        assert!(help.contains(command), "{command}");
-        assert!(output(&[command, "--help"]).contains("Usage:"));
-    }
 }

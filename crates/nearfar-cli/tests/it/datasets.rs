@@ -1,4 +1,5 @@
-//! Real graphs, where they are at hand: `NEARFAR_DATA` names the folder that holds them.
+//! Tests on real graphs, in the folder that `NEARFAR_DATA` names. `cargo test` ignores them; `./test`
+//! runs them where the folder exists: `cargo test -p nearfar-cli --test it -- --ignored`.
 
 use std::path::PathBuf;
 
@@ -8,19 +9,17 @@ use serde_json::Value;
 use crate::chi_square::{chi_square, chi_square_bound};
 use crate::{json, naive, text};
 
-/// The folder of a dataset; `None`, after saying so, if it is not there.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn dataset(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("NEARFAR_DATA").map(|data| PathBuf::from(data).join(name));
-    let folder = folder.filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        eprintln!("skipped: {name} is not there; NEARFAR_DATA names the folder of datasets");
-    }
+/// The folder of a dataset.
+fn dataset(name: &str) -> PathBuf {
+    let data = std::env::var_os("NEARFAR_DATA").expect("NEARFAR_DATA names a folder of datasets");
+    let folder = PathBuf::from(data).join(name);
+    assert!(folder.is_dir(), "NEARFAR_DATA: no dataset '{name}': {} is missing", folder.display());
     folder
 }
 
-/// The paper's Table 1: nodes, directed edges, classes, largest distance, mean degree.
+/// Table 1 of the paper: nodes, directed edges, classes, largest distance, mean degree.
 #[test]
+#[ignore = "needs NEARFAR_DATA"]
 fn table_1_of_the_paper() {
     let rows = [
         ("citeseer", 2120, 7358, 6, 28, 3.47),
@@ -32,7 +31,7 @@ fn table_1_of_the_paper() {
         ("synthetic-dense", 2000, 30_472, 4, 4, 15.24),
     ];
     for (name, nodes, edges, classes, diameter, degree) in rows {
-        let Some(folder) = dataset(name) else { continue };
+        let folder = dataset(name);
         let stats = json(&["stats", text(&folder), "--json"]);
         let field = |field: &str| stats[field].as_u64().unwrap();
         assert_eq!(field("nodes"), nodes, "{name}");
@@ -47,10 +46,11 @@ fn table_1_of_the_paper() {
     }
 }
 
-/// A million draws of one node of Cora by every law, against the law.
+/// A million negatives of one node of Cora, compared with the exact distribution of each sampler.
 #[test]
-fn every_law_on_cora() {
-    let Some(folder) = dataset("cora") else { return };
+#[ignore = "needs NEARFAR_DATA"]
+fn every_sampler_on_cora() {
+    let folder = dataset("cora");
     let graph = read(text(&folder), &ReadOptions::default()).unwrap().graph;
     let distances = naive::Distances::new(&graph, None);
     let landmarks = naive::Landmarks::new(&graph, &distances, 249);
@@ -92,8 +92,9 @@ fn every_law_on_cora() {
 }
 
 #[test]
+#[ignore = "needs NEARFAR_DATA"]
 fn disconnected_graphs_keep_every_node() {
-    let Some(folder) = dataset("citeseer") else { return };
+    let folder = dataset("citeseer");
     let [edges, nodes] = ["edges_full.tsv", "labels_full.tsv"].map(|name| folder.join(name));
     let stats = json(&["stats", text(&edges), "--nodes", text(&nodes), "--json"]);
     assert_eq!((&stats["nodes"], &stats["components"]), (&3327.into(), &438.into()));
@@ -103,10 +104,11 @@ fn disconnected_graphs_keep_every_node() {
     assert_eq!(sample["far"], 29);
 }
 
-/// From graph to scores: what the method's page promises of Cora, and its links.
+/// From graph to scores: node classification and link prediction on Cora.
 #[test]
-fn cora_is_classified_and_its_links_are_predicted() {
-    let Some(folder) = dataset("cora") else { return };
+#[ignore = "needs NEARFAR_DATA"]
+fn classification_and_link_prediction_on_cora() {
+    let folder = dataset("cora");
     let work = tempfile::tempdir().unwrap();
     let vectors = work.path().join("cora.npy");
     crate::nearfar(&["embed", text(&folder), "-o", text(&vectors)]).assert().success();

@@ -1,4 +1,4 @@
-//! `nearfar embed` from graph to file.
+//! `nearfar embed`: from a graph to a file of vectors.
 
 use std::fs;
 
@@ -24,8 +24,8 @@ fn every_format_holds_the_same_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let neighbors: Vec<String> = ["npy", "w2v", "txt", "parquet", "safetensors", "tsv"]
         .into_iter()
-        .map(|ending| {
-            let path = folder.path().join(format!("vectors.{ending}"));
+        .map(|extension| {
+            let path = folder.path().join(format!("vectors.{extension}"));
             let options = ["--dim", "16", "--seed", "4", "-q"];
             let arguments = ["embed", "builtin:karate", "-o", text(&path)];
             nearfar(&[&arguments[..], &options].concat()).assert().success().stderr("");
@@ -38,7 +38,7 @@ fn every_format_holds_the_same_vectors() {
 }
 
 #[test]
-fn isolated_nodes_and_any_ids() {
+fn isolated_nodes_and_string_ids() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("edges.tsv"), "Zoë\tbob\nbob\tc d\n").unwrap();
@@ -143,7 +143,7 @@ fn a_checkpoint_is_resumed_only_with_the_same_settings() {
     nearfar(&base).assert().success();
     let whole = fs::read(&vectors).unwrap();
     fs::remove_file(&vectors).unwrap();
-    // All epochs are done: there is only the file to write.
+    // All epochs are finished: resuming only writes the vectors.
     nearfar(&[&base[..], &["--resume"]].concat()).assert().success();
     assert!(fs::read(&vectors).unwrap() == whole);
     let messages = [
@@ -163,7 +163,7 @@ fn a_checkpoint_is_resumed_only_with_the_same_settings() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_was_killed_is_resumed_to_the_same_bytes() {
+fn a_killed_run_is_resumed_to_the_same_bytes() {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
@@ -191,7 +191,7 @@ fn a_run_that_was_killed_is_resumed_to_the_same_bytes() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_with_130_and_writes_nothing() {
+fn ctrl_c_exits_with_130_and_writes_nothing() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 

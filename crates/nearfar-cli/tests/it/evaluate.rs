@@ -1,4 +1,4 @@
-//! `nearfar evaluate`: what it prints, and what it says of wrong input.
+//! `nearfar evaluate`: output and error messages.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 use crate::{failure, json, nearfar, output, text};
 
-/// A folder with vectors of 30 nodes in three classes, of which the last two mix; their labels,
-/// one or several a node; and splits.
+/// A folder with vectors of 30 nodes in three classes, the last two not separable; files of single
+/// and of multiple labels; and splits.
 struct Files(TempDir);
 
 impl Files {
@@ -42,7 +42,7 @@ impl Files {
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// The arguments, with the names of files made paths.
+    /// The arguments of `evaluate`, with the folder added to file names.
     fn arguments(&self, arguments: &[&str]) -> Vec<String> {
         let full = |word: &&str| {
             let file = word.contains('.') && word.parse::<f64>().is_err();
@@ -51,22 +51,22 @@ impl Files {
         ["evaluate"].iter().chain(arguments).map(full).collect()
     }
 
-    /// What is said, without the folder.
-    fn said(&self, arguments: &[&str], run: fn(&[&str]) -> String) -> String {
+    /// The output, without the name of the folder.
+    fn run(&self, arguments: &[&str], run: fn(&[&str]) -> String) -> String {
         let arguments = self.arguments(arguments);
-        let said = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        said.replace(&format!("{}/", text(self.0.path())), "")
+        let printed = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        printed.replace(&format!("{}/", text(self.0.path())), "")
     }
 }
 
 #[test]
-fn a_table_for_people() {
+fn table_output() {
     let files = Files::new();
     let fixed = ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv"];
     let asked = [&fixed[..], &["--per-class", "--confusion"]].concat();
-    insta::assert_snapshot!(files.said(&asked, output), @"
-    vectors.tsv: 30 vectors of 2 numbers, 3 classes
-    logistic regression, C = 1; trained on 18 nodes, as the splits say
+    insta::assert_snapshot!(files.run(&asked, output), @"
+    vectors.tsv: 30 vectors of 2 dimensions, 3 classes
+    logistic regression, C = 1; trained on 18 nodes; fixed splits
 
                                    test (6)            val (6)
       F1-macro                     0.5556              1.0000
@@ -78,7 +78,7 @@ fn a_table_for_people() {
       bee       0.5000  1.0000  0.6667        2
       cow       0.0000  0.0000  0.0000        2
 
-                  given to
+                  predicted class
       true class         ant         bee         cow
       ant                  2           0           0
       bee                  0           2           0
@@ -86,9 +86,9 @@ fn a_table_for_people() {
     ");
     let random = ["--train-ratio", "0.5", "--repeats", "4", "--stratified", "--seed", "3"];
     let random = [&["vectors.tsv", "--labels", "labels.tsv"][..], &random].concat();
-    insta::assert_snapshot!(files.said(&random, output), @"
-    vectors.tsv: 30 vectors of 2 numbers, 3 classes
-    logistic regression, C = 1; trained on 15 nodes, random 0.5 of every class, 4 times, seed 3
+    insta::assert_snapshot!(files.run(&random, output), @"
+    vectors.tsv: 30 vectors of 2 dimensions, 3 classes
+    logistic regression, C = 1; trained on 15 nodes; 4 random stratified splits, train ratio 0.5, seed 3
 
                                    test (15)
       F1-macro                     0.8811 ± 0.0562
@@ -97,15 +97,15 @@ fn a_table_for_people() {
     ");
     let several =
         ["vectors.tsv", "--labels", "several.tsv", "--splits", "splits.tsv", "--per-class"];
-    insta::assert_snapshot!(files.said(&several, output), @"
-    vectors.tsv: 30 vectors of 2 numbers, 4 labels, several a node
-    logistic regression, C = 1; trained on 18 nodes, as the splits say
+    insta::assert_snapshot!(files.run(&several, output), @"
+    vectors.tsv: 30 vectors of 2 dimensions, 4 labels (multi-label)
+    logistic regression, C = 1; trained on 18 nodes; fixed splits
 
                                    test (6)            val (6)
-      F1-macro, ravelled           0.6606              0.6975
-      F1-micro, ravelled           0.7083              0.7500
-      F1-macro, as many as it has  0.4500              1.0000
-      F1-micro, as many as it has  0.6000              1.0000
+      F1-macro, all decisions      0.6606              0.6975
+      F1-micro, all decisions      0.7083              0.7500
+      F1-macro, top-k labels       0.4500              1.0000
+      F1-micro, top-k labels       0.6000              1.0000
 
       class  precision  recall      F1  support
       ant       1.0000  1.0000  1.0000        2
@@ -116,12 +116,12 @@ fn a_table_for_people() {
 }
 
 #[test]
-fn json_for_programs() {
+fn json_output() {
     let files = Files::new();
     let fixed = ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv", "--json"];
-    insta::assert_snapshot!(files.said(&fixed, output), @r#"{"nodes":30,"dim":2,"classes":3,"multi_label":false,"protocol":{"splits":"fixed"},"c":1.0,"train":18,"scored":6,"f1_macro":{"mean":0.5555555555555555,"std":0.0,"runs":[0.5555555555555555]},"f1_micro":{"mean":0.6666666666666666,"std":0.0,"runs":[0.6666666666666666]},"accuracy":{"mean":0.6666666666666666,"std":0.0,"runs":[0.6666666666666666]},"val":{"scored":6,"f1_macro":{"mean":1.0,"std":0.0,"runs":[1.0]},"f1_micro":{"mean":1.0,"std":0.0,"runs":[1.0]},"accuracy":{"mean":1.0,"std":0.0,"runs":[1.0]}}}"#);
+    insta::assert_snapshot!(files.run(&fixed, output), @r#"{"nodes":30,"dim":2,"classes":3,"multi_label":false,"protocol":{"splits":"fixed"},"c":1.0,"train":18,"scored":6,"f1_macro":{"mean":0.5555555555555555,"std":0.0,"runs":[0.5555555555555555]},"f1_micro":{"mean":0.6666666666666666,"std":0.0,"runs":[0.6666666666666666]},"accuracy":{"mean":0.6666666666666666,"std":0.0,"runs":[0.6666666666666666]},"val":{"scored":6,"f1_macro":{"mean":1.0,"std":0.0,"runs":[1.0]},"f1_micro":{"mean":1.0,"std":0.0,"runs":[1.0]},"accuracy":{"mean":1.0,"std":0.0,"runs":[1.0]}}}"#);
     let several = ["vectors.tsv", "--labels", "several.tsv", "--train-ratio", "0.5", "--json"];
-    let scores: serde_json::Value = serde_json::from_str(&files.said(&several, output)).unwrap();
+    let scores: serde_json::Value = serde_json::from_str(&files.run(&several, output)).unwrap();
     for f1 in [&scores, &scores["ravelled"], &scores["top_k"]] {
         for mean in ["f1_macro", "f1_micro"] {
             assert_eq!(f1[mean]["runs"].as_array().unwrap().len(), 10, "{mean}");
@@ -131,9 +131,9 @@ fn json_for_programs() {
     assert_eq!(scores["f1_macro"], scores["ravelled"]["f1_macro"]);
 }
 
-/// A dataset folder serves as labels, and then its splits count; or as either of them.
+/// A dataset folder given as --labels also provides the splits.
 #[test]
-fn folders() {
+fn dataset_folders() {
     let files = Files::new();
     let scores = |options: &[&str]| {
         let vectors = files.path("vectors.tsv");
@@ -151,11 +151,11 @@ fn folders() {
 }
 
 #[test]
-fn threads_do_not_matter_and_seeds_do() {
+fn scores_depend_on_the_seed_and_not_on_threads() {
     let files = Files::new();
     let scores = |options: &[&str]| {
         let random = ["vectors.tsv", "--labels", "labels.tsv", "--train-ratio", "0.3", "--json"];
-        files.said(&[&random[..], options].concat(), output)
+        files.run(&[&random[..], options].concat(), output)
     };
     let one = scores(&["--threads", "1"]);
     assert_eq!(one, scores(&["--threads", "4"]));
@@ -176,7 +176,7 @@ fn wrong_input() {
     files.write("short.tsv", "n0\t1\t2\nn1\t3\t4\n");
     files.write("nan.tsv", "n0\t1\t2\nn1\tNaN\t4\n");
     files.write("two.tsv", "n0\tant\nn1\tbee\n");
-    let fails = |arguments: &[&str]| files.said(arguments, failure);
+    let fails = |arguments: &[&str]| files.run(arguments, failure);
     let messages = [
         fails(&["vectors.tsv", "--labels", "unknown.tsv"]),
         fails(&["short.tsv", "--labels", "labels.tsv"]),

@@ -1,22 +1,22 @@
-//! `nearfar links`: what it prints, and what it says of wrong input.
+//! `nearfar links`: output and error messages.
 
 use std::fs;
 
-use crate::{failure, json, nearfar, output, text};
+use crate::{failure, json, messages, output, text};
 
 const QUICK: [&str; 6] = ["--dim", "8", "--epochs", "4", "--seeds", "2"];
 
 #[test]
-fn edges_are_told_from_other_pairs() {
-    // Hardly an edge of the sparse graph closes a cycle: links there ask for a stronger pull than
-    // classes do.
+fn edges_score_above_other_pairs() {
+    // Few edges of the sparse graph close a cycle; its link prediction needs stronger L2
+    // regularisation than classification does.
     let sparse = ["builtin:sparse", "--dim", "16", "--l2", "0.3"];
     let moderate = ["builtin:moderate", "--dim", "32"];
-    check_edges_are_told(&sparse, 0.8);
-    check_edges_are_told(&moderate, 0.9);
+    check_scores(&sparse, 0.8);
+    check_scores(&moderate, 0.9);
 }
 
-fn check_edges_are_told(graph: &[&str], least: f64) {
+fn check_scores(graph: &[&str], least: f64) {
     let scores = json(&[&["links"], graph, &["--seeds", "2", "--json"]].concat());
     assert_eq!(scores["asked"], scores["held_out"]);
     assert_eq!(scores["auc"]["runs"].as_array().unwrap().len(), 2);
@@ -34,7 +34,7 @@ fn check_edges_are_told(graph: &[&str], least: f64) {
 }
 
 #[test]
-fn the_same_on_any_number_of_threads() {
+fn scores_do_not_depend_on_threads() {
     let scores = |threads: &str| {
         let arguments = ["links", "builtin:karate", "--json", "--threads", threads];
         output(&[&arguments[..], &QUICK].concat())
@@ -43,8 +43,8 @@ fn the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_table_for_people() {
-    // Numbers may differ from machine to machine; how they are laid out may not.
+fn table_output() {
+    // The last digits differ between machines; the layout does not.
     let table = output(&[&["links", "builtin:karate"][..], &QUICK].concat());
     let shape = table.replace(|c: char| c.is_ascii_digit(), "0");
     insta::assert_snapshot!(shape, @"
@@ -59,16 +59,14 @@ fn a_table_for_people() {
     ");
 }
 
-/// A ring with a tail has one edge that can go, and the tail's none.
+/// A ring with a tail stays connected without one edge of the ring, and without no other.
 #[test]
-fn fewer_edges_than_asked() {
+fn fewer_edges_than_requested() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring.tsv");
     fs::write(&path, "a b\nb c\nc d\nd e\ne a\ne f\nf g\ng h\n").unwrap();
     let ring = ["links", text(&path), "--test-ratio", "0.5", "--dim", "4"];
-    let run = nearfar(&ring).assert().success();
-    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    insta::assert_snapshot!(said.lines().last().unwrap(), @"held out 1 edges instead of 4: the rest has to stay connected; --keep-connected false lifts that");
+    insta::assert_snapshot!(messages(&ring).lines().last().unwrap(), @"held out 1 edges instead of 4: the rest has to stay connected; --keep-connected false lifts that");
     let free = json(&[&ring[..], &["--keep-connected", "false", "--json"]].concat());
     assert_eq!((&free["asked"], &free["held_out"]), (&4.into(), &4.into()));
 }

@@ -1,4 +1,4 @@
-//! The program as its users meet it.
+//! Tests of the `nearfar` program.
 
 #[path = "../../../nearfar/tests/it/chi_square.rs"]
 mod chi_square;
@@ -6,6 +6,7 @@ mod commands;
 mod datasets;
 mod embed;
 mod evaluate;
+mod help;
 mod links;
 mod measure;
 #[path = "../../../nearfar/tests/it/naive.rs"]
@@ -32,11 +33,19 @@ fn output(arguments: &[&str]) -> String {
     String::from_utf8(run.get_output().stdout.clone()).expect("UTF-8")
 }
 
-/// Standard error of a run that fails because of its input.
+/// Standard error of a run that succeeds.
+fn messages(arguments: &[&str]) -> String {
+    let run = nearfar(arguments).assert().success();
+    String::from_utf8(run.get_output().stderr.clone()).expect("UTF-8")
+}
+
+/// Standard error of a run that fails because of its input, without the line that says what was
+/// read, which contains a time.
 fn failure(arguments: &[&str]) -> String {
     let run = nearfar(arguments).assert().code(1);
-    assert_eq!(run.get_output().stdout, b"", "no result beside an error");
-    String::from_utf8(run.get_output().stderr.clone()).expect("UTF-8")
+    assert_eq!(run.get_output().stdout, b"", "no result after an error");
+    let stderr = String::from_utf8(run.get_output().stderr.clone()).expect("UTF-8");
+    stderr.split_inclusive('\n').filter(|line| !line.starts_with("read ")).collect()
 }
 
 fn json(arguments: &[&str]) -> serde_json::Value {

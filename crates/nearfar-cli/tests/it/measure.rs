@@ -1,4 +1,4 @@
-//! `nearfar measure`: what it prints, and what it says of wrong input.
+//! `nearfar measure`: output and error messages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{failure, json, output, text};
 
-/// A path of four people, and one without friends; vectors that turn along the path.
+/// A path of four nodes and an isolated node; vectors that rotate along the path.
 fn files(folder: &Path) -> [PathBuf; 2] {
     let [vectors, edges] = ["v.tsv", "edges.tsv"].map(|name| folder.join(name));
     fs::write(&vectors, "dan\t-1.5\t0.5\nann\t2\t0\nbob\t1\t1\neve\t0\t-1\ncat\t0\t1.5\n").unwrap();
@@ -17,23 +17,23 @@ fn files(folder: &Path) -> [PathBuf; 2] {
 }
 
 #[test]
-fn a_table_for_people() {
+fn table_output() {
     let folder = tempfile::tempdir().unwrap();
     let [vectors, _] = files(folder.path());
     let options = ["--context", "3", "--k", "2"];
     let all = output(&[&["measure", text(&vectors), text(folder.path())], &options[..]].concat());
     insta::assert_snapshot!(all, @"
-    5 vectors of 2 numbers; all pairs
+    5 vectors of 2 dimensions; all pairs
     C = 3, K = 2, γ = 1
 
       cohesion                 -1.22921
       separation               -16.9075
-        of uniform negatives   -23.1063
-      separation power         3.00000  (2.57143 of mean β, 1 of uniform negatives)
-      rank correlation         -0.925820  of distance and similarity (Spearman)
-      total distance D         10.4000  (D/d > n = 5 up to d = 2)
+        uniform negatives      -23.1063
+      separation power         3.00000  (2.57143 from mean β; uniform negatives: 1)
+      rank correlation         -0.925820  (Spearman, distance and similarity)
+      total distance D         10.4000  (D/d > n = 5 for d ≤ 2)
 
-          d            pairs         ξ  deviation         α  β distance  β uniform
+          d            pairs         ξ   std of ξ         α  β distance  β uniform
           1                6   0.79252    0.08420   3.33e-1     7.00e-1     1.50e0
           2                4   0.38447    0.11553   1.88e-1      1.35e0     1.50e0
           3                2   0.04743    0.00000    0.00e0      1.80e0     1.50e0
@@ -43,11 +43,11 @@ fn a_table_for_people() {
     output(&train);
     let measure = ["measure", text(&vectors), "builtin:karate", "--sources", "30", "--walks", "50"];
     let sampled = output(&measure);
-    insta::assert_snapshot!(sampled.lines().next().unwrap_or_default(), @"34 vectors of 8 numbers; estimated from 30 sources, ± at 95 %, α from 50 walks each");
+    insta::assert_snapshot!(sampled.lines().next().unwrap_or_default(), @"34 vectors of 8 dimensions; estimated from 30 sources, 95 % intervals, α from 50 walks per source");
     assert!(sampled.contains(" ± "), "{sampled}");
 }
 
-/// Numbers to six digits: the last ones may differ between machines.
+/// Numbers rounded to six digits: the last ones differ between machines.
 fn rounded(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -61,12 +61,12 @@ fn rounded(value: Value) -> Value {
 }
 
 #[test]
-fn json_for_programs() {
+fn json_output() {
     let folder = tempfile::tempdir().unwrap();
     let [vectors, edges] = files(folder.path());
     let found = rounded(json(&["measure", text(&vectors), text(folder.path()), "--json"]));
     insta::assert_snapshot!(found, @r#"{"nodes":5,"dim":2,"counted":"all","sources":5,"alpha_walks":null,"distance":[1,2,3],"pairs":[6,4,2],"xi":[0.792517,0.384471,0.0474259],"xi_std":[0.0841958,0.115529,0.0],"alpha":[0.3125,0.210938,0.0625],"beta":[5.83333,11.25,15.0],"corollary":[true,true,false],"cohesion":-1.67453,"separation":-140.896,"separation_power":3.0,"separation_power_of_means":2.57143,"uniform":{"beta":12.5,"separation":-192.553,"separation_power":1.0},"mean_total_distance":10.4,"spearman":-0.92582,"resolution":0.00195312,"far":{"hops":4,"pairs":8,"xi":0.332227,"xi_std":0.119003,"beta":17.5},"interval":null,"config":{"context":5,"k":10,"gamma":1.0,"far":"auto","sources":null,"walks":null,"seed":0}}"#);
-    // The same without the node that no edge names: its vector has to go too.
+    // The edge list alone has no isolated node, so that its vector is removed too.
     let fewer = fs::read_to_string(&vectors).unwrap().replace("eve\t0\t-1\n", "");
     fs::write(&vectors, fewer).unwrap();
     let found = json(&["measure", text(&vectors), text(&edges), "--json", "--sources", "2"]);
@@ -78,28 +78,28 @@ fn json_for_programs() {
 fn wrong_input() {
     let folder = tempfile::tempdir().unwrap();
     let [vectors, edges] = files(folder.path());
-    let said = |content: Option<&str>, graph: &Path, options: &[&str]| {
+    let error = |content: Option<&str>, graph: &Path, options: &[&str]| {
         let path =
             if content.is_some() { folder.path().join("other.tsv") } else { vectors.clone() };
         if let Some(content) = content {
             fs::write(&path, content).unwrap();
         }
-        let said = failure(&[&["measure", text(&path), text(graph)], options].concat());
-        said.replace(&format!("{}/", text(folder.path())), "")
+        let message = failure(&[&["measure", text(&path), text(graph)], options].concat());
+        message.replace(&format!("{}/", text(folder.path())), "")
     };
     let nan = "ann\t1\t0\nbob\t1\tNaN\ncat\t0\t1\ndan\t1\t1\n";
     let long = "ann\t1\t0\nbob\t1\t1e20\ncat\t0\t1\ndan\t1\t1\n";
     let messages = [
-        said(None, &edges, &[]),
-        said(Some("ann\t1\t0\nbob\t1\t1\n"), &edges, &[]),
-        said(Some("0\t1\t0\n1\t1\t1\n2\t1\t1\n3\t1\t1\n"), &edges, &[]),
-        said(Some(nan), &edges, &[]),
-        said(Some(long), &edges, &[]),
-        said(None, folder.path(), &["--context", "1"]),
-        said(None, folder.path(), &["--k", "0"]),
-        said(None, folder.path(), &["--gamma", "NaN"]),
-        said(None, folder.path(), &["--walks", "0"]),
-        said(None, &folder.path().join("none.tsv"), &[]),
+        error(None, &edges, &[]),
+        error(Some("ann\t1\t0\nbob\t1\t1\n"), &edges, &[]),
+        error(Some("0\t1\t0\n1\t1\t1\n2\t1\t1\n3\t1\t1\n"), &edges, &[]),
+        error(Some(nan), &edges, &[]),
+        error(Some(long), &edges, &[]),
+        error(None, folder.path(), &["--context", "1"]),
+        error(None, folder.path(), &["--k", "0"]),
+        error(None, folder.path(), &["--gamma", "NaN"]),
+        error(None, folder.path(), &["--walks", "0"]),
+        error(None, &folder.path().join("none.tsv"), &[]),
     ];
     insta::assert_snapshot!(messages.concat(), @"
     error: v.tsv: there are 5 vectors for 4 nodes; 'eve' is not in the graph: give the graph that was embedded, isolated nodes included (--nodes lists them)

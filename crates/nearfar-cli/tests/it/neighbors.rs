@@ -1,4 +1,4 @@
-//! `nearfar neighbors`: what it prints, and what it says of wrong input.
+//! `nearfar neighbors`: output and error messages.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{failure, nearfar, output, text};
 
-/// A folder with one file of vectors in it.
+/// A folder with one file of vectors.
 fn vectors(name: &str, content: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -18,24 +18,24 @@ fn vectors(name: &str, content: &str) -> (TempDir, PathBuf) {
 const PEOPLE: &str = "ann\t1\t0\nbob\t0.8\t0.6\ncarl the 2nd\t-3\t0\ndörte\t0\t0\n-5\t2\t2\n";
 
 #[test]
-fn a_table_for_people() {
+fn table_output() {
     let (_folder, path) = vectors("people.tsv", PEOPLE);
     insta::assert_snapshot!(output(&["neighbors", text(&path), "ann"]), @"
-    nearest to node ann by cosine
+    nearest neighbours of node ann by cosine similarity
          1  bob             0.8000
          2  -5              0.7071
          3  dörte           0.0000
          4  carl the 2nd   -1.0000
     ");
     insta::assert_snapshot!(output(&["neighbors", text(&path), "-5", "-k", "2", "--dot"]), @"
-    nearest to node -5 by dot product
+    nearest neighbours of node -5 by dot product
          1  bob    2.8000
          2  ann    2.0000
     ");
 }
 
 #[test]
-fn json_for_programs() {
+fn json_output() {
     let (_folder, path) = vectors("people.tsv", PEOPLE);
     let found = output(&["neighbors", text(&path), "carl the 2nd", "-k", "3", "--json"]);
     insta::assert_snapshot!(found, @r#"{"node":"carl the 2nd","neighbors":[{"node":"dörte","similarity":0.0},{"node":"-5","similarity":-0.7071068},{"node":"bob","similarity":-0.8}]}"#);
@@ -45,23 +45,23 @@ fn json_for_programs() {
 
 #[test]
 fn wrong_input() {
-    let said = |name: &str, content: &str, node: &str| {
+    let error = |name: &str, content: &str, node: &str| {
         let (folder, path) = vectors(name, content);
-        let said = failure(&["neighbors", text(&path), node]);
-        said.replace(&format!("{}/", text(folder.path())), "")
+        let message = failure(&["neighbors", text(&path), node]);
+        message.replace(&format!("{}/", text(folder.path())), "")
     };
     let messages = [
-        said("people.tsv", PEOPLE, "eve"),
-        said("people.csv", PEOPLE, "ann"),
-        said("ragged.tsv", "ann\t1\t0\nbob\t1\n", "ann"),
-        said("short.w2v", "3 2\nann 1 0\nbob 0 1\n", "ann"),
-        said("nan.tsv", "ann\t1\t0\nbob\tNaN\t1\n", "ann"),
-        said("empty.npy", "", "ann"),
-        said("text.parquet", PEOPLE, "ann"),
-        said("text.safetensors", PEOPLE, "ann"),
+        error("people.tsv", PEOPLE, "eve"),
+        error("people.csv", PEOPLE, "ann"),
+        error("ragged.tsv", "ann\t1\t0\nbob\t1\n", "ann"),
+        error("short.w2v", "3 2\nann 1 0\nbob 0 1\n", "ann"),
+        error("nan.tsv", "ann\t1\t0\nbob\tNaN\t1\n", "ann"),
+        error("empty.npy", "", "ann"),
+        error("text.parquet", PEOPLE, "ann"),
+        error("text.safetensors", PEOPLE, "ann"),
     ];
     insta::assert_snapshot!(messages.concat(), @"
-    error: no node 'eve' in people.tsv; ids look like 'ann'
+    error: people.tsv: no node 'eve'; the first id is 'ann'
     error: people.csv: neither its ending nor its start says what it holds; vectors are in .npy, .w2v, .txt, .parquet, .safetensors, .tsv, .bin
     error: ragged.tsv:2: expected 2 numbers as line 1 says, found 1
     error: short.w2v:1: this line promises 3 vectors, and 2 follow

@@ -1,11 +1,11 @@
-//! `nearfar paper`, on small graphs under the names of the paper's.
+//! `nearfar paper`, on a small graph with the name of one of the paper's.
 
 use std::fs;
 use std::path::Path;
 
 use crate::{nearfar, text};
 
-/// A folder with a small sparse graph in the place of one of the paper's.
+/// Writes a small sparse graph with the name of one of the paper's.
 fn data(folder: &Path) {
     let graph = folder.join("synthetic-sparse");
     let arguments = ["synth", "sparse", "--nodes", "150", "-q", "-o", text(&graph)];
@@ -21,16 +21,16 @@ fn run(experiment: &str, folder: &Path, options: &[&str]) -> String {
 }
 
 #[test]
-fn an_experiment_leaves_a_page_numbers_and_a_figure() {
+fn an_experiment_writes_a_page_data_and_a_figure() {
     let folder = tempfile::tempdir().unwrap();
     data(&folder.path().join("data"));
     let messages = run("ablation", folder.path(), &[]);
-    assert!(messages.contains("without synthetic-moderate, synthetic-dense"), "{messages}");
+    assert!(messages.contains("not selected: synthetic-moderate, synthetic-dense"), "{messages}");
     let read = |file: &str| fs::read_to_string(folder.path().join("out").join(file)).unwrap();
     let page = read("ablation.md");
     assert!(page.contains("![Bounded distances](ablation.svg)"), "{page}");
     assert!(page.contains("left out: synthetic-moderate, synthetic-dense."), "{page}");
-    // Four samplers at two contexts, below a line of names.
+    // A header, and four samplers at two contexts.
     assert_eq!(read("ablation.csv").lines().count(), 1 + 4 * 2);
     let json: serde_json::Value = serde_json::from_str(&read("ablation.json")).unwrap();
     assert_eq!(json["rows"].as_array().unwrap().len(), 8);
@@ -39,7 +39,7 @@ fn an_experiment_leaves_a_page_numbers_and_a_figure() {
 }
 
 #[test]
-fn what_is_done_is_not_run_again() {
+fn finished_runs_are_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
     data(&folder.path().join("data"));
     let first = run("similarity", folder.path(), &[]);
@@ -48,8 +48,8 @@ fn what_is_done_is_not_run_again() {
     let whole = fs::read_to_string(&runs).unwrap();
     let page = || fs::read_to_string(folder.path().join("out/similarity.csv")).unwrap();
     let before = page();
-    assert!(!run("similarity", folder.path(), &[]).contains("[1/"), "nothing was left to do");
-    // A run that was killed while it wrote: the last line is not whole, and is run again.
+    assert!(!run("similarity", folder.path(), &[]).contains("[1/"), "all runs are finished");
+    // A process killed while writing leaves an incomplete line, whose run is repeated.
     fs::write(&runs, &whole[..whole.len() - 20]).unwrap();
     let messages = run("similarity", folder.path(), &[]);
     assert!(messages.contains("[1/1] synthetic-sparse"), "{messages}");
@@ -58,7 +58,7 @@ fn what_is_done_is_not_run_again() {
 }
 
 #[test]
-fn only_graphs_that_are_asked_for() {
+fn only_selected_graphs_are_run() {
     let folder = tempfile::tempdir().unwrap();
     data(&folder.path().join("data"));
     let messages = run("gamma", folder.path(), &["--graphs", "synthetic-dense"]);

@@ -1,4 +1,4 @@
-//! Reports, as far as they can be told without a browser; `tests/browser` does the rest.
+//! `nearfar report`, as far as it can be tested without a browser; `tests/browser` tests the page.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ impl Folder {
 }
 
 #[test]
-fn a_report_is_the_same_on_any_number_of_threads() {
+fn reports_do_not_depend_on_threads() {
     let folder = Folder::new();
     let page = folder.report(&["--graph", "builtin:karate", "--threads", "1"]);
     assert!(page.starts_with("<!doctype html>") && page.contains("default-src 'none'"));
@@ -41,7 +41,7 @@ fn a_report_is_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn vectors_in_another_order_than_the_graph_make_the_same_page() {
+fn reports_do_not_depend_on_the_order_of_vectors() {
     let folder = Folder::new();
     let page = folder.report(&["--graph", "builtin:karate", "--title", "a"]);
     let [vectors, swapped] = ["v.npy", "w.tsv"].map(|name| folder.path(name));
@@ -58,7 +58,7 @@ fn vectors_in_another_order_than_the_graph_make_the_same_page() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_the_way_out() {
+fn wrong_input() {
     let folder = Folder::new();
     let [vectors, page, wrong] = ["v.npy", "p.html", "wrong"].map(|name| folder.path(name));
     fs::write(&wrong, "{\"event\": \"epoch\"}\n").unwrap();

@@ -1,4 +1,4 @@
-//! `nearfar embed --score-every`: the curve, and the early stop.
+//! `nearfar embed --score-every` and `--stop-early`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{failure, nearfar, text};
 
-/// A folder to work in.
+/// A temporary folder.
 struct Work(TempDir);
 
 impl Work {
@@ -56,7 +56,7 @@ fn epochs(scores: &[&Value]) -> Vec<u64> {
 }
 
 #[test]
-fn the_curve_is_in_the_log_and_the_vectors_do_not_change() {
+fn scores_are_logged_and_do_not_change_the_vectors() {
     let work = Work::new();
     let (plain, without) = work.train("builtin:sparse", &["--epochs", "7"]);
     assert!(scores(&without).is_empty());
@@ -73,17 +73,17 @@ fn the_curve_is_in_the_log_and_the_vectors_do_not_change() {
                 assert!((0.0..=1.0).contains(&value), "{part} {score} {value}");
             }
         }
-        // Scores follow the epoch that they are of.
-        let place = events.iter().position(|event| event["event"] == "scores").unwrap();
+        // Scores follow the event of their epoch.
+        let index = events.iter().position(|event| event["event"] == "scores").unwrap();
         assert_eq!(
-            (&events[place - 1]["event"], &events[place - 1]["epoch"]),
+            (&events[index - 1]["event"], &events[index - 1]["epoch"]),
             (&"epoch".into(), &3.into())
         );
     }
 }
 
 #[test]
-fn the_last_scores_are_those_of_evaluate() {
+fn the_last_scores_equal_those_of_evaluate() {
     let work = Work::new();
     let dataset = work.path("data");
     nearfar(&["synth", "sparse", "-o", text(&dataset), "-q"]).assert().success();
@@ -99,7 +99,7 @@ fn the_last_scores_are_those_of_evaluate() {
 }
 
 #[test]
-fn stopping_early_looks_at_validation_alone() {
+fn early_stopping_depends_on_validation_only() {
     let work = Work::new();
     let dataset = work.path("data");
     nearfar(&["synth", "sparse", "-o", text(&dataset), "-q"]).assert().success();
@@ -109,13 +109,13 @@ fn stopping_early_looks_at_validation_alone() {
     let val: Vec<f64> =
         curve.iter().map(|event| event["val"]["f1_macro"].as_f64().unwrap()).collect();
     let best = (0..val.len()).rev().max_by(|&a, &b| val[a].total_cmp(&val[b])).unwrap();
-    assert!(val.len() < 40, "it stops: {val:?}");
+    assert!(val.len() < 40, "it stops early: {val:?}");
     assert_eq!(best + 1 + 2, val.len(), "two scorings after the best: {val:?}");
     // The vectors are those of the best epoch.
     let found =
         crate::json(&["evaluate", text(&work.path("v.npy")), "--labels", text(&dataset), "--json"]);
     assert_eq!(found["val"]["f1_macro"]["mean"], val[best]);
-    // Other labels on test: other scores there, and nothing else.
+    // Other labels of test nodes change the scores on test, and nothing else.
     let wrong = work.with_wrong_test_labels(&dataset);
     let options = [&stop[..], &["--labels", text(&wrong)]].concat();
     let (same, other) = work.train(text(&dataset), &options);
@@ -126,7 +126,7 @@ fn stopping_early_looks_at_validation_alone() {
 }
 
 #[test]
-fn people_see_the_curve() {
+fn scores_are_printed_while_training() {
     let work = Work::new();
     let vectors = work.path("v.npy");
     let mut run = nearfar(&[
@@ -145,24 +145,23 @@ fn people_see_the_curve() {
         "--stop-early",
         "1",
     ]);
-    let said = String::from_utf8(run.assert().success().get_output().stderr.clone());
-    let said = said.unwrap();
-    let lines: Vec<&str> = said.lines().filter(|line| line.contains("F1-macro")).collect();
-    assert_eq!(lines.len(), 3, "{said}");
-    assert!(lines[0].starts_with("epoch 1: F1-macro val 0."), "{said}");
-    assert!(lines[2].contains("the vectors are those after epoch"), "{said}");
+    let messages = String::from_utf8(run.assert().success().get_output().stderr.clone()).unwrap();
+    let lines: Vec<&str> = messages.lines().filter(|line| line.contains("F1-macro")).collect();
+    assert_eq!(lines.len(), 3, "{messages}");
+    assert!(lines[0].starts_with("epoch 1: F1-macro val 0."), "{messages}");
+    assert!(lines[2].contains("the vectors are those after epoch"), "{messages}");
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_way_out() {
+fn missing_labels_and_splits() {
     let work = Work::new();
     let [labels, splits, target] =
         ["labels.tsv", "splits.tsv", "v.npy"].map(|name| work.path(name));
-    let numbers = |of: fn(u32) -> &'static str| -> String {
-        (0..34).map(|node| [node.to_string().as_str(), "\t", of(node), "\n"].concat()).collect()
+    let lines = |value: fn(u32) -> &'static str| -> String {
+        (0..34).map(|node| [node.to_string().as_str(), "\t", value(node), "\n"].concat()).collect()
     };
-    fs::write(&labels, numbers(|node| if node % 2 == 0 { "a" } else { "b" })).unwrap();
-    fs::write(&splits, numbers(|node| if node < 10 { "train" } else { "test" })).unwrap();
+    fs::write(&labels, lines(|node| if node % 2 == 0 { "a" } else { "b" })).unwrap();
+    fs::write(&splits, lines(|node| if node < 10 { "train" } else { "test" })).unwrap();
     fs::write(work.path("edges.tsv"), "0\t1\n").unwrap();
     let edges = work.path("edges.tsv");
     let fails = |graph: &str, options: &[&str]| {

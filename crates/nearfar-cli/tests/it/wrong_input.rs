@@ -1,4 +1,4 @@
-//! Wrong input gets a message with the file, the line and the way out, exit code 1, and no output.
+//! Wrong input: exit code 1, no output, and a message with the file, the line and what to change.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{failure, nearfar, text};
 
-/// A folder with one file in it.
+/// A folder with one file.
 fn file(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -15,14 +15,14 @@ fn file(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What `nearfar stats` says of a bad file, without the folder's name.
-fn stats_of(name: &str, bytes: &[u8]) -> String {
+/// The error message of `nearfar stats` for a bad file, without the name of the folder.
+fn stats_error(name: &str, bytes: &[u8]) -> String {
     let (folder, path) = file(name, bytes);
     failure(&["stats", text(&path)]).replace(&format!("{}/", text(folder.path())), "")
 }
 
 #[test]
-fn files_that_are_no_graphs() {
+fn malformed_graph_files() {
     let mut gzip =
         fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../nearfar/tests/data/plain.tsv.gz"))
             .expect("a fixture");
@@ -45,7 +45,8 @@ fn files_that_are_no_graphs() {
         ("one-node.tsv", b"a\ta\n"),
         ("empty-id.csv", b"a,b\n,c\n"),
     ];
-    let messages: String = cases.into_iter().map(|(name, bytes)| stats_of(name, bytes)).collect();
+    let messages: String =
+        cases.into_iter().map(|(name, bytes)| stats_error(name, bytes)).collect();
     insta::assert_snapshot!(messages, @"
     error: empty.tsv: the file is empty; is it the right one?
     error: comments.tsv: no edge in it; expected lines 'source target [weight]'
@@ -67,7 +68,7 @@ fn files_that_are_no_graphs() {
 }
 
 #[test]
-fn files_and_folders_that_are_not_there() {
+fn missing_files_and_folders() {
     let missing = failure(&["stats", "no-such-graph.tsv"]);
     insta::assert_snapshot!(missing, @"error: no-such-graph.tsv: cannot read: no such file; check the name");
     insta::assert_snapshot!(failure(&["stats", "builtin:chess"]), @"error: builtin:chess is unknown; there are builtin:karate, builtin:sparse, builtin:moderate and builtin:dense");
@@ -77,7 +78,7 @@ fn files_and_folders_that_are_not_there() {
 }
 
 #[test]
-fn labels_and_splits_that_do_not_fit() {
+fn malformed_labels_and_splits() {
     let (folder, _) = file("edges.tsv", b"a\tb\nb\tc\n");
     let message = |name: &str, bytes: &[u8]| {
         fs::write(folder.path().join(name), bytes).unwrap();
@@ -101,7 +102,7 @@ fn labels_and_splits_that_do_not_fit() {
 }
 
 #[test]
-fn options_that_make_no_sense() {
+fn invalid_options() {
     let sample = |options: &[&str]| {
         failure(&[&["sample", "builtin:karate", "--node", "0"], options].concat())
     };
@@ -128,10 +129,10 @@ fn options_that_make_no_sense() {
     error: with one landmark there is no other to draw from; use --landmarks 2 or more
     error: landmarks is 1.5; a share is above 0 and at most 1
     error: landmarks is 0; it takes at least 1
-    error: -n 0; it takes 1 to 4 294 967 295
-    error: --threads 0; it takes at least 1
-    error: --node Kim: there is no such node in builtin:karate; ids look like '0'
-    error: --sources '0'; it takes 'all' or a number from 1 on
+    error: n is 0; expected 1 to 4 294 967 295
+    error: threads is 0; expected at least 1
+    error: --node Kim: no such node in builtin:karate; the first id is '0'
+    error: sources is 0; expected 'all' or a number ≥ 1
     ");
 }
 
@@ -152,8 +153,8 @@ fn usage_errors_have_exit_code_2() {
 }
 
 #[test]
-fn nothing_is_written_where_it_cannot_be_or_should_not() {
-    let (folder, path) = file("a-file", b"in the way");
+fn errors_leave_no_files() {
+    let (folder, path) = file("a-file", b"a file");
     let inside = path.join("out");
     let message = failure(&["synth", "sparse", "-o", text(&inside)]);
     assert!(message.contains("cannot write") && message.contains("-o"), "{message}");
@@ -170,11 +171,11 @@ fn nothing_is_written_where_it_cannot_be_or_should_not() {
 }
 
 #[test]
-fn a_node_next_to_all_others_has_no_pair_without_an_edge() {
+fn a_node_adjacent_to_all_others_has_no_negatives_by_edge() {
     let (_folder, path) = file("star.tsv", b"hub\ta\nhub\tb\nhub\tc\n");
     let sample =
         |node| failure(&["sample", text(&path), "--node", node, "--negatives", "edge", "-q"]);
-    assert!(sample("hub").contains("linked to every other node"));
+    assert!(sample("hub").contains("has an edge to every other node"));
     let (_folder, path) = file("complete.tsv", b"a\tb\nb\tc\na\tc\n");
     let message = failure(&["sample", text(&path), "--node", "a", "--negatives", "edge"]);
     assert!(message.contains("no pair without an edge"), "{message}");

@@ -1,32 +1,34 @@
-//! How much is run: seeds, graphs, points on curves, and what is left of them in a hurry.
+//! The size of the experiments: seeds, graphs and parameter values, and the reduced version that
+//! `--quick` runs.
 
 use nearfar::train::Settings;
 
-use crate::rows::Row;
+use crate::methods::Method;
 
-/// The paper has 30. On PubMed scores go up and down without a trend from the third on, and with 30
-/// half of the whole would go there.
+/// Epochs of walk-based methods on PubMed. The paper trains 30; on PubMed the scores show no trend
+/// after the third, and 30 epochs would take half of the total time.
 pub(crate) const PUBMED_EPOCHS: usize = 10;
 
-pub(crate) struct Scope {
-    /// Seeds in the tables.
+/// Which graphs, seeds and parameter values are run.
+pub(crate) struct Grid {
+    /// Seeds per entry of a table.
     pub(crate) seeds: u64,
-    /// A small version of everything.
+    /// Run the reduced version.
     pub(crate) quick: bool,
 }
 
-impl Scope {
-    /// Whether there is time for a graph in table 2.
-    pub(crate) fn takes(&self, graph: &str) -> bool {
+impl Grid {
+    /// Whether table 2 includes a graph.
+    pub(crate) fn includes(&self, graph: &str) -> bool {
         !self.quick || ["citeseer", "cora"].contains(&graph)
     }
 
-    /// Whether a row can be trained on a graph: all pairs of PubMed would take hours.
-    pub(crate) fn can(row: &Row, graph: &str) -> bool {
-        graph != "pubmed" || !row.takes_all_pairs()
+    /// Whether a method is run on a graph: the exact trainer would take hours on PubMed.
+    pub(crate) fn supports(method: &Method, graph: &str) -> bool {
+        graph != "pubmed" || !method.is_exact()
     }
 
-    /// Seeds for a graph: fewer in sweeps, fewer on PubMed.
+    /// Number of seeds on a graph: fewer in sweeps and on PubMed.
     pub(crate) fn seeds(&self, graph: &str, sweep: bool) -> u64 {
         let most = match (self.quick, graph, sweep) {
             (true, ..) => 1,
@@ -37,25 +39,29 @@ impl Scope {
         self.seeds.min(most)
     }
 
+    /// Contexts of the context sweep.
     pub(crate) fn contexts(&self) -> Vec<usize> {
         if self.quick { vec![2, 4] } else { vec![2, 3, 4, 6, 8, 11, 15] }
     }
 
-    pub(crate) fn few_contexts(&self) -> Vec<usize> {
+    /// Contexts of the sweeps over γ and over the bounds.
+    pub(crate) fn coarse_contexts(&self) -> Vec<usize> {
         if self.quick { vec![2, 4] } else { vec![2, 4, 10] }
     }
 
+    /// Exponents of the distance.
     pub(crate) fn gammas(&self) -> Vec<f64> {
         if self.quick { vec![0.0, 1.0] } else { vec![0.0, 0.25, 0.5, 0.75, 1.0, 1.25] }
     }
 
+    /// Numbers of outliers.
     pub(crate) fn outliers(&self) -> Vec<usize> {
         if self.quick { vec![0, 20] } else { vec![0, 10, 20, 40, 60, 80] }
     }
 
-    /// Settings as they are, with a third of the paper's epochs on PubMed, or with few epochs of few
-    /// walks.
-    pub(crate) fn adjusted(&self, mut settings: Settings, graph: &str) -> Settings {
+    /// The settings, with a third of the paper's epochs on PubMed, or with few epochs and walks
+    /// in the reduced version.
+    pub(crate) fn adjust(&self, mut settings: Settings, graph: &str) -> Settings {
         let train = &mut settings.train;
         let by_walks = train.protocol.is_some() && train.batch.is_none();
         if self.quick {
