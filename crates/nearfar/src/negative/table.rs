@@ -1,10 +1,10 @@
-//! Distance-aware negatives from a table of all distances.
+//! Distance-aware negatives from a table of all hop distances.
 
 use rayon::prelude::*;
 
 use super::law::DistanceLaw;
-use super::other_components::Outside;
-use super::rejection::Row;
+use super::other_components::OtherComponents;
+use super::rejection::RejectionSampler;
 use super::{NegativeSampler, Negatives};
 use crate::distance::{Far, HopCell, HopRows, HopTable};
 use crate::error::{Error, Result};
@@ -13,28 +13,30 @@ use crate::memory::prefetch;
 use crate::rng::Rng;
 
 /// P(k|i) ∝ d(i,k)^γ, by rejection in the centre's row of the hop table.
-pub(super) struct Table<T> {
+struct TableSampler<T> {
     law: DistanceLaw,
     hops: HopRows<T>,
-    /// The weight of each cell value; that of 0, no path, is the weight of `far`.
+    /// The weight of each cell value. A value of 0 means no path and has the weight of `far`.
     powers: Vec<f64>,
     rows: Vec<BoundedRow>,
-    outside: Outside,
+    other_components: OtherComponents,
 }
 
+/// The distribution of one centre.
 struct BoundedRow {
+    /// The limits that weights are clamped to.
     low: f64,
     high: f64,
-    row: Row,
+    sampler: RejectionSampler,
 }
 
-/// The memory of the table with cells of this many bytes.
+/// The memory of the sampler with `cell` bytes per distance.
 pub(super) fn bytes(nodes: usize, cell: u64) -> u64 {
     let n = nodes as u64;
     n * n * cell + n * size_of::<BoundedRow>() as u64
 }
 
-/// Measures all distances and prepares every row.
+/// Computes all distances and prepares every row.
 pub(super) fn build(
     graph: &Graph,
     components: &Components,
@@ -42,19 +44,21 @@ pub(super) fn build(
     far: Far,
 ) -> Result<Box<dyn NegativeSampler>> {
     match HopTable::new(graph) {
-        Some(HopTable::Bytes(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
+        Some(HopTable::Bytes(hops)) => {
+            Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?))
+        }
         Some(HopTable::StringIds(hops)) => {
-            Ok(Box::new(Table::new(hops, graph, components, law, far)?))
+            Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?))
         }
         None => Err(Error::Graph(
-            "a distance is over 65 535 hops, more than the table holds; use --strategy levels or \
-             --negatives landmark-approx"
+            "the graph has distances over 65 535 hops, the limit of the hop table; use --strategy \
+             levels or --negatives landmark-approx"
                 .to_owned(),
         )),
     }
 }
 
-impl<T: HopCell> Table<T> {
+impl<T: HopCell> TableSampler<T> {
     fn new(
         hops: HopRows<T>,
         graph: &Graph,
@@ -77,7 +81,8 @@ impl<T: HopCell> Table<T> {
             .into_par_iter()
             .map(|centre| BoundedRow::new(&hops, centre, &counts[centre], &powers, law))
             .collect();
-        Ok(Self { law, hops, powers, rows, outside: Outside::new(components, n) })
+        let other_components = OtherComponents::new(components, n);
+        Ok(Self { law, hops, powers, rows, other_components })
     }
 }
 
@@ -90,40 +95,41 @@ impl BoundedRow {
         law: DistanceLaw,
     ) -> Self {
         let n = hops.row(centre).len();
-        // The centre's own cell is 0 too.
+        // The centre's own cell is 0 too, and is not counted.
         let others = |value: usize| f64::from(counts[value]) - f64::from(u8::from(value == 0));
         let mass = (0..counts.len()).map(|value| others(value) * powers[value]).sum();
         let (low, high) = law.limits(mass, n);
         let weight = |value: usize| powers[value].max(low).min(high);
-        let row = Row::new((0..counts.len()).map(|value| (others(value), weight(value))), |cut| {
+        let groups = (0..counts.len()).map(|value| (others(value), weight(value)));
+        let sampler = RejectionSampler::new(groups, |cutoff| {
             let row = hops.row(centre).iter().enumerate();
             let reached = row.filter(|(_, cell)| cell.index() > 0);
             let mut heavy: Vec<(u32, f64)> = reached
                 .map(|(k, cell)| (k as u32, weight(cell.index())))
-                .filter(|&(_, weight)| weight > cut)
+                .filter(|&(_, weight)| weight > cutoff)
                 .collect();
-            if others(0) > 0.0 && weight(0) > cut {
-                heavy.push((Outside::ITEM, others(0) * weight(0)));
+            if others(0) > 0.0 && weight(0) > cutoff {
+                heavy.push((OtherComponents::ITEM, others(0) * weight(0)));
             }
             heavy
         });
-        Self { low, high, row }
+        Self { low, high, sampler }
     }
 }
 
-impl<T: HopCell> NegativeSampler for Table<T> {
+impl<T: HopCell> NegativeSampler for TableSampler<T> {
     /// A row comes from memory at its first use.
     fn visits_are_slow(&self) -> bool {
         true
     }
 
-    /// Many draws come to most of a row. Asked for from end to end it comes sooner than at random.
+    /// Many draws touch most of a row. Prefetching it in order is faster than random misses.
     fn fill_each(&self, centre: Node, lists: &mut [(Rng, &mut [Node])]) {
         let row = self.hops.row(centre as usize);
         let line = 64 / size_of::<T>();
         let draws: usize = lists.iter().map(|(_, out)| out.len()).sum();
         if draws > row.len() / line / 2 {
-            (0..row.len()).step_by(line).for_each(|at| prefetch(row, at));
+            (0..row.len()).step_by(line).for_each(|index| prefetch(row, index));
         }
         for (rng, out) in lists {
             self.fill(centre, rng, out);
@@ -132,8 +138,8 @@ impl<T: HopCell> NegativeSampler for Table<T> {
 
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let hops = self.hops.row(centre as usize);
-        let BoundedRow { low, high, row } = &self.rows[centre as usize];
-        row.fill(
+        let BoundedRow { low, high, sampler } = &self.rows[centre as usize];
+        sampler.fill(
             rng,
             out,
             |rng| {
@@ -145,7 +151,7 @@ impl<T: HopCell> NegativeSampler for Table<T> {
                 if k == centre { 0.0 } else { power.max(*low).min(*high) }
             },
             |rng, item| match item {
-                Outside::ITEM => self.outside.draw(centre, rng),
+                OtherComponents::ITEM => self.other_components.draw(centre, rng),
                 k => k,
             },
         );
@@ -164,14 +170,14 @@ impl<T: HopCell> NegativeSampler for Table<T> {
     }
 }
 
-/// How often each value stands in a row.
+/// The number of cells of a row with each value.
 fn count_cells<T: HopCell>(row: &[T]) -> Vec<u32> {
     let largest = row.iter().copied().max().unwrap_or_default();
     if largest.index() < 64 {
-        // A pass for each value, in counts of one byte, takes sixteen or more cells at a time.
+        // One pass per value with one-byte counters vectorises to sixteen or more cells at a time.
         let equal =
-            |part: &[T], value| part.iter().map(|&cell| u8::from(cell == value)).sum::<u8>();
-        let count = |value| row.chunks(255).map(|part| u32::from(equal(part, value))).sum();
+            |chunk: &[T], value| chunk.iter().map(|&cell| u8::from(cell == value)).sum::<u8>();
+        let count = |value| row.chunks(255).map(|chunk| u32::from(equal(chunk, value))).sum();
         return (0..=largest.index() as u32).map(|hops| count(T::from_hops(hops))).collect();
     }
     let mut counts = vec![0; largest.index() + 1];

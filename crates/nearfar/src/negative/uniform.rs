@@ -1,4 +1,4 @@
-//! PeriodicScores other node with the same probability.
+//! Uniform negatives: every other node with the same probability.
 
 use super::{NegativeSampler, Negatives};
 use crate::graph::Node;
@@ -11,7 +11,7 @@ pub(super) struct Uniform {
 
 impl NegativeSampler for Uniform {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
-        // One of n − 1 numbers; those from the centre on stand for the node behind.
+        // Draws one of n − 1 numbers; those from the centre on map to the next node.
         for negative in out {
             let other = rng.below(self.nodes - 1) as Node;
             *negative = other + Node::from(other >= centre);
