@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use super::config::{Model, TrainConfig};
 use super::{Done, Run, State, small_vectors};
-use crate::encode::{Adam, Encoder, Kind, Network};
+use crate::encode::{Adam, Encoder, Network, NetworkKind};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::memory::Aligned;
@@ -83,9 +83,9 @@ impl<'a> Batches<'a> {
             Model::Deepwalk | Model::Node2vec | Model::Line => {
                 Learner::Table { vectors: start(nodes, config), adam: Adam::new(nodes * dim) }
             }
-            Model::Gae | Model::Gcn => network(Kind::Gcn),
-            Model::Vgae => network(Kind::Variational),
-            Model::Sage => network(Kind::Sage),
+            Model::Gae | Model::Gcn => network(NetworkKind::Gcn),
+            Model::Vgae => network(NetworkKind::Variational),
+            Model::Sage => network(NetworkKind::Sage),
         };
         Self { config, draws, learner, slopes: Slopes::new(kernel, nodes, dim), nodes }
     }
@@ -164,11 +164,11 @@ pub(super) fn bytes(graph: &Graph, config: &TrainConfig) -> u64 {
     let (n, dim) = (graph.nodes(), config.dim);
     let encoder = match config.model {
         Model::Deepwalk | Model::Node2vec | Model::Line => {
-            ((2 + Adam::NUMBERS) * n * dim * size_of::<f32>()) as u64
+            ((2 + Adam::MOMENTS) * n * dim * size_of::<f32>()) as u64
         }
-        Model::Gae | Model::Gcn => Network::bytes(Kind::Gcn, n, dim),
-        Model::Vgae => Network::bytes(Kind::Variational, n, dim),
-        Model::Sage => Network::bytes(Kind::Sage, n, dim),
+        Model::Gae | Model::Gcn => Network::bytes(NetworkKind::Gcn, n, dim),
+        Model::Vgae => Network::bytes(NetworkKind::Variational, n, dim),
+        Model::Sage => Network::bytes(NetworkKind::Sage, n, dim),
     };
     let all = n.div_ceil(config.batch(n));
     let batches = |most: usize| all.min(most) as u64;
