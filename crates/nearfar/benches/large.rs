@@ -1,11 +1,11 @@
-//! Large graphs, end to end: reading ten million edges, and building landmarks on them.
+//! Large graphs: reading ten million edges, and building landmark samplers on them.
 //!
 //! Writes a power-law graph of a million nodes to a temporary folder, with integer and with
-//! string ids, and reports the rate of reading, the peak memory of the process, and the time to
-//! build the landmark laws. Every measurement runs in a process of its own, so that peaks do not
-//! mix. Run with `cargo bench -p nearfar --bench large`.
+//! string ids, and reports the edges read per second, the peak memory of the process, and the time
+//! to build the landmark samplers. Every measurement runs in a process of its own, so that its peak
+//! memory is its own. Run with `cargo bench -p nearfar --bench large`.
 
-#![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
+#![allow(clippy::print_stdout, reason = "benchmarks report to standard output")]
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -31,7 +31,7 @@ fn main() {
     let strings = folder.path().join("strings.tsv");
     write(&integers, |id| format!("{id}"));
     write(&strings, |id| format!("user-{:x}", id.wrapping_mul(2_654_435_761) % 1_000_000_007));
-    let program = std::env::current_exe().expect("our own program");
+    let program = std::env::current_exe().expect("the path of this program");
     for (task, file) in [
         ("read", &integers),
         ("read", &strings),
@@ -47,13 +47,13 @@ fn main() {
 
 fn measure(task: &str, file: &str) {
     let start = Instant::now();
-    let graph = Arc::new(read(file, &ReadOptions::default()).expect("our own file").graph);
+    let graph = Arc::new(read(file, &ReadOptions::default()).expect("a valid edge list").graph);
     let reading = start.elapsed().as_secs_f64();
     let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
     if task == "read" {
         let (rate, peak) = (EDGES as f64 / reading / 1e6, peak_bytes() as f64);
         println!(
-            "read {name}: {reading:.3} s, {rate:.2} M edges/s, peak {:.0} bytes an edge",
+            "read {name}: {reading:.3} s, {rate:.2} M edges/s, peak {:.0} bytes per edge",
             peak / EDGES as f64
         );
         return;
@@ -64,7 +64,8 @@ fn measure(task: &str, file: &str) {
         ..Default::default()
     };
     let start = Instant::now();
-    let plan = NegativePlan::new(&graph, &config, &Budget::default()).expect("a fitting plan");
+    let plan =
+        NegativePlan::new(&graph, &config, &Budget::default()).expect("a plan within the budget");
     let sampler = plan.build(&graph).expect("a sampler");
     let building = start.elapsed().as_secs_f64();
     let mut negatives = vec![0; 1000];
@@ -82,20 +83,20 @@ fn measure(task: &str, file: &str) {
     );
 }
 
-/// Random pairs, the ends of which follow a power law: rank ∝ u^(−1/2) of a uniform number.
+/// Writes random edges with power-law degrees: one end is node ⌊n u²⌋ for a uniform u.
 fn write(path: &Path, id: impl Fn(usize) -> String) {
     let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
     let mut out = BufWriter::new(File::create(path).expect("a file"));
     for edge in 0..EDGES {
-        // One end goes through all nodes, so that none is missing and the graph is connected.
+        // The other end runs over all nodes, so that none is missing.
         let a = edge % NODES;
         let b = ((rng.unit().powi(2) * NODES as f64) as usize).min(NODES - 1);
         let (a, b) = if a == b { (a, (a + 1) % NODES) } else { (a, b) };
-        writeln!(out, "{}\t{}", id(a), id(b)).expect("room on the disk");
+        writeln!(out, "{}\t{}", id(a), id(b)).expect("disk space");
     }
 }
 
-/// The most memory that this process has had, from the system's books.
+/// The peak resident memory of this process, from `/proc`; 0 where there is none.
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

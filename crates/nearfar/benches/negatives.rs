@@ -1,7 +1,7 @@
-//! Draws per second on one core, by law.
+//! Draws per second on one core, for every kind of negatives.
 //!
-//! Asked for 20, 200 or four lists of 100 negatives of one random centre after another, where every
-//! centre's rows come from memory, and for many of one centre, where they are in cache.
+//! Draws 20, 200 or four lists of 100 negatives for one random centre after another, with rows in
+//! main memory, and 10 000 for a single centre, with its row in cache.
 //! The graph is PubMed if `NEARFAR_DATA` names the folder that holds `pubmed`, else a synthetic
 //! one of the same size. Run with `cargo bench -p nearfar --bench negatives`.
 
@@ -19,14 +19,14 @@ fn graph() -> (&'static str, Arc<Graph>) {
         return ("pubmed", Arc::new(dataset.graph));
     }
     let config = SynthConfig { nodes: 20_000, ..SynthConfig::preset(Preset::Moderate) };
-    ("synthetic", Arc::new(synth(&config).expect("a preset").graph))
+    ("synthetic", Arc::new(synth(&config).expect("a valid preset").graph))
 }
 
 fn negatives(c: &mut Criterion) {
     let (name, graph) = graph();
     let mut centres: Vec<Node> = (0..graph.nodes() as Node).collect();
     Rng::new(0, Purpose::Source, 0, 0).shuffle(&mut centres);
-    let laws = [
+    let kinds = [
         (Negatives::Uniform, 1.0),
         (Negatives::Degree, 1.0),
         (Negatives::Edge, 1.0),
@@ -40,24 +40,25 @@ fn negatives(c: &mut Criterion) {
         (Negatives::LandmarkApprox, -1.0),
         (Negatives::Landmark, 1.0),
     ];
-    for (law, gamma) in laws {
+    for (negatives, gamma) in kinds {
         let strategy = Strategy::Table;
-        let config = NegativeConfig { negatives: law, gamma, strategy, ..Default::default() };
-        let plan = NegativePlan::new(&graph, &config, &Budget::default()).expect("a fitting plan");
+        let config = NegativeConfig { negatives, gamma, strategy, ..Default::default() };
+        let plan = NegativePlan::new(&graph, &config, &Budget::default())
+            .expect("a plan within the budget");
         let sampler = plan.build(&graph).expect("a sampler");
-        let mut group = c.benchmark_group(format!("{name}/{}/gamma {gamma}", law.name()));
+        let mut group = c.benchmark_group(format!("{name}/{}/gamma {gamma}", negatives.name()));
         let mut rng = Rng::new(0, Purpose::Negative, 0, 0);
-        let ways = [
+        let cases = [
             ("20 of each centre", 1, 20),
             ("200 of each", 1, 200),
             ("four times 100 of each", 4, 100),
             ("many of one", 1, 10_000),
         ];
-        for (way, lists, count) in ways {
+        for (case, lists, count) in cases {
             let mut out = vec![0; lists * count];
             let mut at = 0;
             group.throughput(Throughput::Elements(out.len() as u64));
-            group.bench_function(BenchmarkId::from_parameter(way), |b| {
+            group.bench_function(BenchmarkId::from_parameter(case), |b| {
                 b.iter(|| {
                     if count < 10_000 {
                         at = (at + 1) % centres.len();

@@ -1,13 +1,13 @@
-//! Steps of walks a second, of first and second order, in cache and far outside of it.
+//! Walk steps per second, of first and second order, on a graph in cache and on one in main memory.
 //!
-//! Walks are taken as the trainer takes them, by threads that share the start nodes, and written to
-//! memory as they come. The graphs are PubMed, if `NEARFAR_DATA` names the folder that holds
+//! Walks are taken as in training, by threads that share the start nodes, and written to memory. The
+//! graphs are PubMed, if `NEARFAR_DATA` names the folder that holds
 //! `pubmed`, with ten walks of 80 nodes from each node, and a uniform random graph of a million
 //! nodes and ten million edges, with one. Run with `cargo bench -p nearfar --bench walks [-- GRAPH]`;
-//! GRAPH is `pubmed` or `uniform`. One line of JSON for every case: the median of five runs, and the
-//! slowest and the fastest of them.
+//! GRAPH is `pubmed` or `uniform`. Prints one line of JSON for every case: the median, the minimum
+//! and the maximum of five runs.
 
-#![allow(clippy::print_stdout, reason = "a benchmark talks to people")]
+#![allow(clippy::print_stdout, reason = "benchmarks report to standard output")]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,14 +23,14 @@ const LENGTH: usize = 80;
 const RUNS: usize = 5;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let asked = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    let names: Vec<String> = std::env::args().skip(1).filter(|name| name != "--bench").collect();
+    let selected = |name: &str| names.is_empty() || names.iter().any(|other| other == name);
     let folder = std::env::var("NEARFAR_DATA").unwrap_or_default();
     let dataset = read(&format!("{folder}/pubmed"), &ReadOptions::default());
-    if let (true, Ok(dataset)) = (asked("pubmed"), dataset) {
+    if let (true, Ok(dataset)) = (selected("pubmed"), dataset) {
         measure("pubmed", &Arc::new(dataset.graph), 10);
     }
-    if asked("uniform") {
+    if selected("uniform") {
         measure("uniform", &Arc::new(uniform(1_000_000, 10_000_000)), 1);
     }
 }
@@ -45,7 +45,8 @@ fn uniform(nodes: usize, edges: usize) -> Graph {
 
 fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {
     let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
-    let plan = NegativePlan::new(graph, &config, &Budget::default()).expect("nothing to plan");
+    let plan =
+        NegativePlan::new(graph, &config, &Budget::default()).expect("a plan within the budget");
     let negatives = plan.build(graph).expect("uniform negatives");
     let node2vec = |p, q| {
         let start = Instant::now();
@@ -58,7 +59,7 @@ fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {
             let case = |order: &str, setup: f64, positives: &dyn PositiveSource| {
                 let sampling =
                     Sampling { walks, length: LENGTH, context: LENGTH, negatives: 0, ahead: 1, seed: 0 };
-                // About four shares of work a thread and second.
+                // 64 blocks of start nodes are enough to balance the threads.
                 let rows = graph.nodes().div_ceil(64);
                 let sources =
                     Sources { positives, negatives: &*negatives, nodes: graph.nodes(), rows };
@@ -80,7 +81,7 @@ fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {
     }
 }
 
-/// Takes all walks of an epoch, and says how many steps a second that is.
+/// Takes all walks of an epoch; returns the steps per second.
 fn rate(sources: Sources<'_>, sampling: Sampling, epoch: usize) -> f64 {
     let start = Instant::now();
     let blocks = sources.nodes.div_ceil(sources.rows);

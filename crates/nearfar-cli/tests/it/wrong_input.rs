@@ -126,7 +126,7 @@ fn invalid_options() {
     error: degree-power is NaN; it takes a number from 0 to 64
     error: 35 landmarks in a graph of 34 nodes; use --landmarks 34 or fewer
     negatives by landmark, 15 kB: landmarks as asked for, 1
-    error: with one landmark there is no other to draw from; use --landmarks 2 or more
+    error: --negatives landmark needs at least 2 landmarks; use --landmarks 2 or more
     error: landmarks is 1.5; a share is above 0 and at most 1
     error: landmarks is 0; it takes at least 1
     error: n is 0; expected 1 to 4 294 967 295

@@ -1,4 +1,4 @@
-//! Adam: steps of a size that each parameter's own gradients set.
+//! The Adam optimiser.
 //!
 //! # Derivation
 //!
@@ -9,8 +9,8 @@
 //! x −= rate · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
 //! ```
 //!
-//! (Kingma and Ba, *Adam*, ICLR 2015; β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁸). A parameter without a
-//! gradient moves on by its m: steps are dense, as those of the libraries are.
+//! (Kingma and Ba, *Adam*, ICLR 2015; β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁸). A parameter whose
+//! gradient is 0 still moves by its m: updates are dense, as in PyTorch and TensorFlow.
 
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::memory::Aligned;
 const BETA: (f32, f32) = (0.9, 0.999);
 const EPSILON: f32 = 1e-8;
 
-/// The running means of the gradients of a list of parameters.
+/// The moments m and v of a list of parameters.
 #[derive(Debug, PartialEq)]
 pub struct Adam {
     steps: i32,
@@ -28,15 +28,15 @@ pub struct Adam {
 }
 
 impl Adam {
-    /// Numbers that it keeps for every parameter.
-    pub const NUMBERS: usize = 2;
+    /// Moments kept for every parameter.
+    pub const MOMENTS: usize = 2;
 
-    /// For so many parameters.
+    /// The state before the first step.
     pub fn new(parameters: usize) -> Self {
         Self { steps: 0, mean: Aligned::zeroed(parameters), square: Aligned::zeroed(parameters) }
     }
 
-    /// Takes one step.
+    /// Takes one step with learning rate `rate`.
     pub fn step(&mut self, rate: f64, parameters: &mut [f32], gradient: &[f32]) {
         const CHUNK: usize = 1 << 14;
         let (step, means, squares) = self.begin(rate);
@@ -45,26 +45,28 @@ impl Adam {
         (lists, means).into_par_iter().for_each(|((x, g), (m, v))| step.take(x, g, m, v));
     }
 
-    /// Begins a step, which the caller takes part by part: its sizes, and the means m and v of all
-    /// parameters.
+    /// Begins a step, which the caller applies to ranges of parameters: its scale factors, and the
+    /// moments m and v of all parameters.
     pub(crate) fn begin(&mut self, rate: f64) -> (AdamStep, &mut [f32], &mut [f32]) {
         self.steps += 1;
-        let left = |beta: f32| 1.0 - f64::from(beta).powi(self.steps);
-        let scale = (rate / left(BETA.0)) as f32;
-        let root = left(BETA.1).sqrt().recip() as f32;
+        let correction = |beta: f32| 1.0 - f64::from(beta).powi(self.steps);
+        let scale = (rate / correction(BETA.0)) as f32;
+        let root = correction(BETA.1).sqrt().recip() as f32;
         (AdamStep { scale, root }, &mut self.mean, &mut self.square)
     }
 }
 
-/// The sizes of one step.
+/// The scale factors of one step, with the bias correction.
 #[derive(Clone, Copy)]
 pub(crate) struct AdamStep {
+    /// rate / (1 − β₁ᵗ).
     scale: f32,
+    /// 1 / √(1 − β₂ᵗ).
     root: f32,
 }
 
 impl AdamStep {
-    /// Takes the step for some parameters x with gradients g.
+    /// Applies the step to parameters x with gradients g and moments m and v.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "it is compiled for the caller's instruction set")]
     pub(crate) fn take(self, x: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
@@ -80,9 +82,9 @@ impl AdamStep {
 mod tests {
     use super::*;
 
-    /// Golden values by a few lines of Python, from the formula.
+    /// The golden values were computed from the formula in Python.
     #[test]
-    fn steps_follow_the_formula_also_without_a_gradient() {
+    fn steps_follow_the_formula_also_for_zero_gradients() {
         let mut x = [1.0, -1.0];
         let mut adam = Adam::new(2);
         for g in [[1.0, 3.0], [-2.0, 3.0], [0.0, 0.0], [0.5, 0.0]] {

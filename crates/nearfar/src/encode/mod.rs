@@ -1,4 +1,4 @@
-//! Stage 6, node → vector: what is trained, and how a gradient changes it.
+//! Stage 6, encoders: from nodes to vectors, and from the gradient to a training step.
 
 mod adam;
 mod network;
@@ -6,23 +6,23 @@ mod propagate;
 
 pub use adam::Adam;
 pub(crate) use adam::AdamStep;
-pub use network::{Kind, Network};
+pub use network::{Network, NetworkKind};
 
 use crate::rng::Rng;
 
-/// A way from nodes to vectors, with parameters to train. The graph is part of it.
+/// Computes the vectors of all nodes of a graph from parameters that are trained.
 pub trait Encoder: Send {
-    /// Computes the vectors from the parameters. An encoder that is a law of vectors draws them
-    /// from this stream; without one it takes their means.
+    /// Computes the vectors from the parameters. A variational encoder samples them with the
+    /// stream `noise`, and takes their means without one.
     fn forward(&mut self, noise: Option<&mut Rng>);
 
     /// The vectors of the last [`forward`](Self::forward), row by row.
     fn vectors(&self) -> &[f32];
 
-    /// Takes the gradient at the vectors, and computes that of the parameters from it. What comes
-    /// back is room, with anything in it.
+    /// Computes the gradient of the parameters from that of the vectors. `gradient` may be
+    /// overwritten.
     fn backward(&mut self, gradient: &mut Vec<f32>);
 
-    /// Takes a step of Adam along the gradient.
+    /// Takes an Adam step with the gradient of the last [`backward`](Self::backward).
     fn step(&mut self, rate: f64);
 }

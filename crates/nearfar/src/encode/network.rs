@@ -1,25 +1,25 @@
-//! Two layers of listening to the neighbours: GCN, its variational sibling, and GraphSAGE.
+//! Two-layer GCN, VGAE and GraphSAGE.
 //!
 //! # Derivation
 //!
-//! Nodes have no features but their own names, so the first layer multiplies with the identity,
-//! and its weights are a table. With M of [`propagate`](super::propagate),
+//! Node features are one-hot, so the input is the identity matrix and the weights W₀ of the first
+//! layer are a table with a row per node. With M of [`propagate`](super::propagate),
 //!
 //! ```text
 //! H = max(0, M W₀ + S₀)        Z = M H W₁ + H S₁
 //! ```
 //!
-//! where the matrices S, of what a node tells itself, are those of GraphSAGE; Â of graph
-//! convolutions has that in M. Backwards, with dZ the gradient at Z and Q = Mᵀ dZ,
+//! where S₀ and S₁, the weights of the node itself, are used by GraphSAGE only; for GCN the diagonal
+//! of M takes their role. Backward, with dZ the gradient at Z and Q = Mᵀ dZ,
 //!
 //! ```text
 //! dW₁ = Hᵀ Q,   dS₁ = Hᵀ dZ,   dH = Q W₁ᵀ + dZ S₁ᵀ,   dW₀ = Mᵀ (dH where H > 0),   dS₀ = dH where H > 0
 //! ```
 //!
-//! A variational network has two second layers, for the mean μ and the logarithm v of the
-//! variance, and draws Z = μ + e^(v/2) ε with normal ε. Its loss has the divergence from the
-//! normal law beside it, (1/n²) Σ ½ (e^v + μ² − 1 − v) over all numbers (n² as in the authors'
-//! code, whose other terms are means), so
+//! A variational network (VGAE) has two second layers, for the mean μ and the log-variance v, and
+//! samples Z = μ + e^(v/2) ε with ε ~ N(0, 1). Its loss adds the KL divergence from the standard
+//! normal distribution, (1/n²) Σ ½ (e^v + μ² − 1 − v) over all elements (n² as in the authors' code,
+//! whose other terms are means), so
 //!
 //! ```text
 //! dμ = dZ + μ / n²,            dv = dZ ε e^(v/2) / 2 + (e^v − 1) / (2 n²)
@@ -36,60 +36,61 @@ use crate::graph::Graph;
 use crate::matrix::{add_transposed, multiply, multiply_by_transposed};
 use crate::rng::{Purpose, Rng};
 
-/// Rows that are multiplied at a time; sums over rows are taken in the order of such parts.
-const PART: usize = 256;
+/// Rows per task; sums over rows are taken chunk by chunk, so that they do not depend on threads.
+const CHUNK: usize = 256;
 
-/// Which network.
+/// The architecture of a [`Network`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Graph convolutions.
+pub enum NetworkKind {
+    /// Graph convolutional network (GCN).
     Gcn,
-    /// Graph convolutions with a mean and a variance.
+    /// GCN with a mean and a variance per vector (VGAE).
     Variational,
-    /// GraphSAGE with means.
+    /// GraphSAGE with the mean aggregator.
     Sage,
 }
 
-/// The network of a graph.
+/// A two-layer graph neural network.
 pub struct Network {
-    kind: Kind,
-    messages: Propagation,
+    kind: NetworkKind,
+    propagation: Propagation,
     nodes: usize,
     hidden: usize,
     dim: usize,
-    /// W₀, S₀, then for each second layer W₁ and S₁.
+    /// W₀, S₀, then W₁ and S₁ of each second layer.
     parameters: Vec<f32>,
     gradient: Vec<f32>,
     adam: Adam,
     /// H.
-    inner: Vec<f32>,
+    activations: Vec<f32>,
     /// The results of the second layers.
     outputs: Vec<Vec<f32>>,
+    /// ε of a variational network.
     noise: Vec<f32>,
     vectors: Vec<f32>,
 }
 
 impl Network {
     /// The memory of a network.
-    pub fn bytes(kind: Kind, nodes: usize, dim: usize) -> u64 {
-        let parameters = Shape::new(kind, nodes, hidden(dim), dim).len();
+    pub fn bytes(kind: NetworkKind, nodes: usize, dim: usize) -> u64 {
+        let parameters = ParameterRanges::new(kind, nodes, hidden(dim), dim).len();
         let rows = nodes * (3 * hidden(dim) + 8 * dim);
-        (((2 + Adam::NUMBERS) * parameters + rows) * 4) as u64
+        (((2 + Adam::MOMENTS) * parameters + rows) * 4) as u64
     }
 
-    /// A network with random weights (uniform, by Glorot and Bengio's rule).
-    pub fn new(kind: Kind, graph: &Arc<Graph>, dim: usize, seed: u64) -> Self {
+    /// A network with random weights (Glorot and Bengio's uniform initialisation).
+    pub fn new(kind: NetworkKind, graph: &Arc<Graph>, dim: usize, seed: u64) -> Self {
         let (nodes, hidden) = (graph.nodes(), hidden(dim));
-        let messages = match kind {
-            Kind::Sage => Propagation::mean(graph),
-            Kind::Gcn | Kind::Variational => Propagation::convolution(graph),
+        let propagation = match kind {
+            NetworkKind::Sage => Propagation::mean(graph),
+            NetworkKind::Gcn | NetworkKind::Variational => Propagation::convolution(graph),
         };
-        let shape = Shape::new(kind, nodes, hidden, dim);
-        let mut parameters = vec![0.0; shape.len()];
+        let ranges = ParameterRanges::new(kind, nodes, hidden, dim);
+        let mut parameters = vec![0.0; ranges.len()];
         let mut rng = Rng::new(seed, Purpose::Start, 0, 0);
         let limits = [
-            (0..shape.inner(0).end.max(shape.inner(1).end), nodes),
-            (shape.outer(0, 0).start..shape.len(), dim),
+            (0..ranges.first_layer(0).end.max(ranges.first_layer(1).end), nodes),
+            (ranges.second_layer(0, 0).start..ranges.len(), dim),
         ];
         for (range, side) in limits {
             let limit = (6.0 / (side + hidden) as f64).sqrt();
@@ -99,83 +100,88 @@ impl Network {
         }
         Self {
             kind,
-            messages,
+            propagation,
             nodes,
             hidden,
             dim,
-            gradient: vec![0.0; shape.len()],
-            adam: Adam::new(shape.len()),
+            gradient: vec![0.0; ranges.len()],
+            adam: Adam::new(ranges.len()),
             parameters,
-            inner: vec![0.0; nodes * hidden],
-            outputs: vec![vec![0.0; nodes * dim]; shape.heads],
-            noise: vec![0.0; if kind == Kind::Variational { nodes * dim } else { 0 }],
+            activations: vec![0.0; nodes * hidden],
+            outputs: vec![vec![0.0; nodes * dim]; ranges.heads],
+            noise: vec![0.0; if kind == NetworkKind::Variational { nodes * dim } else { 0 }],
             vectors: vec![0.0; nodes * dim],
         }
     }
 
-    fn shape(&self) -> Shape {
-        Shape::new(self.kind, self.nodes, self.hidden, self.dim)
+    fn ranges(&self) -> ParameterRanges {
+        ParameterRanges::new(self.kind, self.nodes, self.hidden, self.dim)
     }
 
-    fn second_layer(&mut self, head: usize) {
-        let (shape, hidden, dim) = (self.shape(), self.hidden, self.dim);
-        let mut messages = vec![0.0; self.nodes * dim];
-        rows_times(&self.inner, &self.parameters[shape.outer(head, 0)], &mut messages, hidden, dim);
+    fn forward_second_layer(&mut self, head: usize) {
+        let (ranges, hidden, dim) = (self.ranges(), self.hidden, self.dim);
+        let mut product = vec![0.0; self.nodes * dim];
+        let weights = &self.parameters[ranges.second_layer(head, 0)];
+        parallel_multiply(&self.activations, weights, &mut product, hidden, dim);
         let out = &mut self.outputs[head];
-        self.messages.apply(&messages, out, dim);
-        if shape.own {
-            rows_times(
-                &self.inner,
-                &self.parameters[shape.outer(head, 1)],
-                &mut messages,
-                hidden,
-                dim,
-            );
-            out.iter_mut().zip(&messages).for_each(|(out, own)| *out += own);
+        self.propagation.apply(&product, out, dim);
+        if ranges.self_weights {
+            let weights = &self.parameters[ranges.second_layer(head, 1)];
+            parallel_multiply(&self.activations, weights, &mut product, hidden, dim);
+            out.iter_mut().zip(&product).for_each(|(out, product)| *out += product);
         }
     }
 
-    /// Adds to dH what comes back through a second layer, whose weights get their gradient.
-    fn second_layer_back(&mut self, head: usize, gradient: &[f32], inner: &mut [f32]) {
-        let (shape, hidden, dim) = (self.shape(), self.hidden, self.dim);
-        let mut back = vec![0.0; gradient.len()];
-        self.messages.apply_transposed(gradient, &mut back, dim);
-        let mut through = |which: usize, back: &[f32]| {
-            let range = shape.outer(head, which);
+    /// Backpropagates the gradient at a second layer's result: computes the gradient of its
+    /// weights, and adds to dH.
+    fn backward_second_layer(&mut self, head: usize, gradient: &[f32], d_hidden: &mut [f32]) {
+        let (ranges, hidden, dim) = (self.ranges(), self.hidden, self.dim);
+        let mut propagated = vec![0.0; gradient.len()];
+        self.propagation.apply_transposed(gradient, &mut propagated, dim);
+        let mut backward = |which: usize, gradient: &[f32]| {
+            let range = ranges.second_layer(head, which);
             let weights = &self.parameters[range.clone()];
-            let mut one = vec![0.0; inner.len()];
-            let parts = one.par_chunks_mut(PART * hidden).zip(back.par_chunks(PART * dim));
-            parts.for_each(|(out, back)| multiply_by_transposed(back, weights, out, dim));
-            inner.iter_mut().zip(one).for_each(|(inner, one)| *inner += one);
-            sum_of_products(&self.inner, back, &mut self.gradient[range], hidden, dim);
+            let mut product = vec![0.0; d_hidden.len()];
+            let chunks =
+                product.par_chunks_mut(CHUNK * hidden).zip(gradient.par_chunks(CHUNK * dim));
+            chunks.for_each(|(out, rows)| multiply_by_transposed(rows, weights, out, dim));
+            d_hidden.iter_mut().zip(product).for_each(|(sum, product)| *sum += product);
+            transposed_multiply(
+                &self.activations,
+                gradient,
+                &mut self.gradient[range],
+                hidden,
+                dim,
+            );
         };
-        through(0, &back);
-        if shape.own {
-            through(1, gradient);
+        backward(0, &propagated);
+        if ranges.self_weights {
+            backward(1, gradient);
         }
     }
 }
 
 impl Encoder for Network {
     fn forward(&mut self, noise: Option<&mut Rng>) {
-        let shape = self.shape();
-        self.messages.apply(&self.parameters[shape.inner(0)], &mut self.inner, self.hidden);
-        if shape.own {
-            let own = &self.parameters[shape.inner(1)];
-            self.inner.iter_mut().zip(own).for_each(|(inner, own)| *inner += own);
+        let ranges = self.ranges();
+        let table = &self.parameters[ranges.first_layer(0)];
+        self.propagation.apply(table, &mut self.activations, self.hidden);
+        if ranges.self_weights {
+            let table = &self.parameters[ranges.first_layer(1)];
+            self.activations.iter_mut().zip(table).for_each(|(sum, weight)| *sum += weight);
         }
-        self.inner.iter_mut().for_each(|inner| *inner = inner.max(0.0));
-        (0..shape.heads).for_each(|head| self.second_layer(head));
+        self.activations.iter_mut().for_each(|activation| *activation = activation.max(0.0));
+        (0..ranges.heads).for_each(|head| self.forward_second_layer(head));
         self.vectors.copy_from_slice(&self.outputs[0]);
-        if self.kind != Kind::Variational {
+        if self.kind != NetworkKind::Variational {
             return;
         }
         match noise {
             Some(rng) => self.noise.iter_mut().for_each(|noise| *noise = rng.normal() as f32),
             None => self.noise.fill(0.0),
         }
-        let law = self.outputs[1].iter().zip(&self.noise);
-        self.vectors.iter_mut().zip(law).for_each(|(z, (v, noise))| *z += (v / 2.0).exp() * noise);
+        let scaled = self.outputs[1].iter().zip(&self.noise);
+        self.vectors.iter_mut().zip(scaled).for_each(|(z, (v, e))| *z += (v / 2.0).exp() * e);
     }
 
     fn vectors(&self) -> &[f32] {
@@ -183,25 +189,26 @@ impl Encoder for Network {
     }
 
     fn backward(&mut self, gradient: &mut Vec<f32>) {
-        let (shape, hidden) = (self.shape(), self.hidden);
-        let mut inner = vec![0.0; self.inner.len()];
-        if self.kind == Kind::Variational {
-            let share = (self.nodes as f32).powi(2).recip();
-            let of_variance = |(dz, (v, noise)): (&f32, (&f32, &f32))| {
-                f32::midpoint(dz * noise * (v / 2.0).exp(), share * (v.exp() - 1.0))
+        let (ranges, hidden) = (self.ranges(), self.hidden);
+        let mut d_hidden = vec![0.0; self.activations.len()];
+        if self.kind == NetworkKind::Variational {
+            let scale = (self.nodes as f32).powi(2).recip();
+            let d_log_variance = |(dz, (v, noise)): (&f32, (&f32, &f32))| {
+                f32::midpoint(dz * noise * (v / 2.0).exp(), scale * (v.exp() - 1.0))
             };
-            let law = self.outputs[1].iter().zip(&self.noise);
-            let variance: Vec<f32> = gradient.iter().zip(law).map(of_variance).collect();
-            gradient.iter_mut().zip(&self.outputs[0]).for_each(|(dz, mean)| *dz += share * mean);
-            self.second_layer_back(1, &variance, &mut inner);
+            let samples = self.outputs[1].iter().zip(&self.noise);
+            let variance: Vec<f32> = gradient.iter().zip(samples).map(d_log_variance).collect();
+            gradient.iter_mut().zip(&self.outputs[0]).for_each(|(dz, mean)| *dz += scale * mean);
+            self.backward_second_layer(1, &variance, &mut d_hidden);
         }
-        self.second_layer_back(0, gradient, &mut inner);
-        for (back, inner) in inner.iter_mut().zip(&self.inner) {
-            *back = if *inner > 0.0 { *back } else { 0.0 };
+        self.backward_second_layer(0, gradient, &mut d_hidden);
+        for (gradient, activation) in d_hidden.iter_mut().zip(&self.activations) {
+            *gradient = if *activation > 0.0 { *gradient } else { 0.0 };
         }
-        self.messages.apply_transposed(&inner, &mut self.gradient[shape.inner(0)], hidden);
-        if shape.own {
-            self.gradient[shape.inner(1)].copy_from_slice(&inner);
+        let d_table = &mut self.gradient[ranges.first_layer(0)];
+        self.propagation.apply_transposed(&d_hidden, d_table, hidden);
+        if ranges.self_weights {
+            self.gradient[ranges.first_layer(1)].copy_from_slice(&d_hidden);
         }
     }
 
@@ -210,34 +217,38 @@ impl Encoder for Network {
     }
 }
 
-/// Where the weights are among the parameters.
+/// The ranges of the weight matrices in the list of parameters.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ParameterRanges {
+    /// Elements of W₀.
     table: usize,
+    /// Elements of W₁.
     matrix: usize,
+    /// Second layers.
     heads: usize,
-    /// Whether nodes have weights for themselves.
-    own: bool,
+    /// Whether there are S₀ and S₁.
+    self_weights: bool,
 }
 
-impl Shape {
-    fn new(kind: Kind, nodes: usize, hidden: usize, dim: usize) -> Self {
-        let heads = if kind == Kind::Variational { 2 } else { 1 };
-        Self { table: nodes * hidden, matrix: hidden * dim, heads, own: kind == Kind::Sage }
+impl ParameterRanges {
+    fn new(kind: NetworkKind, nodes: usize, hidden: usize, dim: usize) -> Self {
+        let heads = if kind == NetworkKind::Variational { 2 } else { 1 };
+        let self_weights = kind == NetworkKind::Sage;
+        Self { table: nodes * hidden, matrix: hidden * dim, heads, self_weights }
     }
 
     fn len(self) -> usize {
-        (self.table + self.heads * self.matrix) * self.each()
+        (self.table + self.heads * self.matrix) * self.per_layer()
     }
 
-    /// W and S, or W alone.
-    fn each(self) -> usize {
-        1 + usize::from(self.own)
+    /// The weight matrices of a layer: W and S, or W alone.
+    fn per_layer(self) -> usize {
+        1 + usize::from(self.self_weights)
     }
 
     /// W₀ (0) or S₀ (1); the latter is empty if there is none.
-    fn inner(self, which: usize) -> Range<usize> {
-        which * self.table..if which < self.each() {
+    fn first_layer(self, which: usize) -> Range<usize> {
+        which * self.table..if which < self.per_layer() {
             (which + 1) * self.table
         } else {
             which * self.table
@@ -245,27 +256,28 @@ impl Shape {
     }
 
     /// W₁ (0) or S₁ (1) of a second layer.
-    fn outer(self, head: usize, which: usize) -> Range<usize> {
-        let start = self.each() * self.table + (head * self.each() + which) * self.matrix;
+    fn second_layer(self, head: usize, which: usize) -> Range<usize> {
+        let each = self.per_layer();
+        let start = each * self.table + (head * each + which) * self.matrix;
         start..start + self.matrix
     }
 }
 
-/// Numbers between the layers: twice those of a vector.
+/// Dimensions of the hidden layer: twice those of a vector.
 fn hidden(dim: usize) -> usize {
     2 * dim
 }
 
-/// out = x w, side by side.
-fn rows_times(x: &[f32], w: &[f32], out: &mut [f32], inner: usize, columns: usize) {
-    let parts = x.par_chunks(PART * inner).zip(out.par_chunks_mut(PART * columns));
-    parts.for_each(|(x, out)| multiply(x, w, out, inner, columns));
+/// out = x w, in parallel over chunks of rows.
+fn parallel_multiply(x: &[f32], w: &[f32], out: &mut [f32], inner: usize, columns: usize) {
+    let chunks = x.par_chunks(CHUNK * inner).zip(out.par_chunks_mut(CHUNK * columns));
+    chunks.for_each(|(x, out)| multiply(x, w, out, inner, columns));
 }
 
-/// out = xᵀ y, part by part, the same on any number of threads.
-fn sum_of_products(x: &[f32], y: &[f32], out: &mut [f32], inner: usize, columns: usize) {
-    let parts = x.par_chunks(PART * inner).zip(y.par_chunks(PART * columns));
-    let sums: Vec<Vec<f32>> = parts
+/// out = xᵀ y, summed chunk by chunk in order: the same bits on any number of threads.
+fn transposed_multiply(x: &[f32], y: &[f32], out: &mut [f32], inner: usize, columns: usize) {
+    let chunks = x.par_chunks(CHUNK * inner).zip(y.par_chunks(CHUNK * columns));
+    let sums: Vec<Vec<f32>> = chunks
         .map(|(x, y)| {
             let mut sum = vec![0.0; inner * columns];
             add_transposed(x, y, &mut sum, inner, columns);
@@ -283,16 +295,16 @@ mod tests {
     use super::*;
     use crate::graph::{ReadOptions, read};
 
-    /// Σ of all numbers times fixed factors, and the divergence.
+    /// The sum of all elements times fixed factors, plus the KL divergence.
     fn loss(network: &mut Network, factors: &[f32]) -> f64 {
         network.forward(Some(&mut Rng::new(1, Purpose::Noise, 0, 0)));
         let sum: f64 =
             network.vectors.iter().zip(factors).map(|(z, f)| f64::from(*z) * f64::from(*f)).sum();
-        if network.kind != Kind::Variational {
+        if network.kind != NetworkKind::Variational {
             return sum;
         }
-        let law = network.outputs[0].iter().zip(&network.outputs[1]);
-        let divergence = law.map(|(&mean, &v)| {
+        let samples = network.outputs[0].iter().zip(&network.outputs[1]);
+        let divergence = samples.map(|(&mean, &v)| {
             let (mean, v) = (f64::from(mean), f64::from(v));
             (v.exp() + mean * mean - 1.0 - v) / 2.0
         });
@@ -300,34 +312,34 @@ mod tests {
     }
 
     #[test]
-    fn gradients_are_differences() {
+    fn gradients_match_finite_differences() {
         const H: f32 = 1e-2;
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
-        for kind in [Kind::Gcn, Kind::Variational, Kind::Sage] {
+        for kind in [NetworkKind::Gcn, NetworkKind::Variational, NetworkKind::Sage] {
             let mut network = Network::new(kind, &graph, 3, 0);
             let mut rng = Rng::new(2, Purpose::Start, 0, 0);
             let factors: Vec<f32> = (0..34 * 3).map(|_| rng.unit() as f32 - 0.5).collect();
-            let heard = |network: &Network| -> Vec<bool> {
-                network.inner.iter().map(|&inner| inner > 0.0).collect()
+            let active = |network: &Network| -> Vec<bool> {
+                network.activations.iter().map(|&activation| activation > 0.0).collect()
             };
             loss(&mut network, &factors);
-            let before = heard(&network);
+            let before = active(&network);
             network.backward(&mut factors.clone());
             let mut compared = 0;
-            for at in 0..network.parameters.len() {
+            for i in 0..network.parameters.len() {
                 let mut smooth = true;
                 let mut shifted = |by: f32| {
-                    network.parameters[at] += by;
+                    network.parameters[i] += by;
                     let loss = loss(&mut network, &factors);
-                    network.parameters[at] -= by;
-                    smooth &= heard(&network) == before;
+                    network.parameters[i] -= by;
+                    smooth &= active(&network) == before;
                     loss
                 };
                 let exact = (shifted(H) - shifted(-H)) / f64::from(2.0 * H);
-                // Across a corner of max(0, x) there is no gradient.
+                // Where the sign of an activation changes, ReLU is not differentiable.
                 if smooth {
-                    let found = f64::from(network.gradient[at]);
-                    assert!((found - exact).abs() < 1e-3, "{kind:?}, {at}: {found} {exact}");
+                    let found = f64::from(network.gradient[i]);
+                    assert!((found - exact).abs() < 1e-3, "{kind:?}, {i}: {found} {exact}");
                     compared += 1;
                 }
             }

@@ -1,12 +1,11 @@
-//! What a node hears from its neighbours.
+//! Neighbour aggregation: products with a propagation matrix M.
 //!
-//! Both ways to listen are matrices with a place for each edge,
-//! M_ij = left_i · w_ij · right_j, and perhaps a diagonal:
+//! M is sparse, with M_ij = left_i · w_ij · right_j for each edge, and a diagonal that may be 0:
 //!
 //! - GCN: M = D^−½ (A + I) D^−½, D being the degrees of A + I (Kipf and Welling, ICLR 2017);
 //! - mean: M = D⁻¹ A, D being the degrees of A (Hamilton et al., *GraphSAGE*, NeurIPS 2017).
 //!
-//! As A is symmetric, the transpose is the same with left and right exchanged.
+//! As A is symmetric, Mᵀ is M with left and right exchanged.
 
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::graph::{Graph, Node};
 
+/// The matrix M of a graph.
 pub(super) struct Propagation {
     graph: Arc<Graph>,
     left: Vec<f32>,
@@ -22,22 +22,22 @@ pub(super) struct Propagation {
 }
 
 impl Propagation {
-    /// Â, of graph convolutions.
+    /// M of GCN.
     pub(super) fn convolution(graph: &Arc<Graph>) -> Self {
         let root: Vec<f32> = degrees(graph).map(|degree| (degree + 1.0).sqrt().recip()).collect();
         let diagonal = root.iter().map(|root| root * root).collect();
         Self { graph: Arc::clone(graph), left: root.clone(), right: root, diagonal }
     }
 
-    /// The mean of the neighbours; zero if there are none.
+    /// The mean over the neighbours; rows of nodes without neighbours are 0.
     pub(super) fn mean(graph: &Arc<Graph>) -> Self {
         let n = graph.nodes();
-        let share = |degree: f32| if degree > 0.0 { degree.recip() } else { 0.0 };
-        let left = degrees(graph).map(share).collect();
+        let inverse = |degree: f32| if degree > 0.0 { degree.recip() } else { 0.0 };
+        let left = degrees(graph).map(inverse).collect();
         Self { graph: Arc::clone(graph), left, right: vec![1.0; n], diagonal: vec![0.0; n] }
     }
 
-    /// Writes M x to `out`; both have rows of `dim` numbers.
+    /// Writes M x to `out`; both have rows of `dim` values.
     pub(super) fn apply(&self, x: &[f32], out: &mut [f32], dim: usize) {
         self.product(&self.left, &self.right, x, out, dim);
     }
@@ -50,11 +50,11 @@ impl Propagation {
     fn product(&self, left: &[f32], right: &[f32], x: &[f32], out: &mut [f32], dim: usize) {
         let row = |node: usize| &x[node * dim..(node + 1) * dim];
         out.par_chunks_exact_mut(dim).enumerate().for_each(|(i, out)| {
-            let own = self.diagonal[i];
-            out.iter_mut().zip(row(i)).for_each(|(out, x)| *out = own * x);
+            let diagonal = self.diagonal[i];
+            out.iter_mut().zip(row(i)).for_each(|(out, x)| *out = diagonal * x);
             let weights = self.graph.weights(i as Node);
-            for (at, &j) in self.graph.neighbours(i as Node).iter().enumerate() {
-                let weight = weights.map_or(1.0, |weights| weights[at]);
+            for (edge, &j) in self.graph.neighbours(i as Node).iter().enumerate() {
+                let weight = weights.map_or(1.0, |weights| weights[edge]);
                 let factor = left[i] * weight * right[j as usize];
                 out.iter_mut().zip(row(j as usize)).for_each(|(out, x)| *out += factor * x);
             }
@@ -62,7 +62,7 @@ impl Propagation {
     }
 }
 
-/// The weight of all edges at each node.
+/// The weighted degree of each node.
 fn degrees(graph: &Graph) -> impl Iterator<Item = f32> {
     (0..graph.nodes() as Node).map(|node| match graph.weights(node) {
         Some(weights) => weights.iter().sum(),

@@ -1,44 +1,45 @@
-//! What the two landmark laws share: rows of landmark-to-landmark distances to draw from.
+//! The clusters of nodes around landmarks, and draws by landmark-to-landmark distance. Shared by
+//! [`Landmark`](super::landmark) and [`LandmarkApprox`](super::landmark_approx).
 
 use rayon::prelude::*;
 
-use super::other_components::Outside;
-use super::rejection::Row;
+use super::other_components::{OtherComponents, index_outside};
+use super::rejection::RejectionSampler;
 use crate::distance::{HopCell, Landmarks};
 use crate::graph::Node;
 use crate::rng::Rng;
 
-/// The nodes by their nearest landmark, and for every landmark P a law over the clusters q:
-/// ∝ count(q) · weight(P2P(P, q)).
+/// The nodes grouped by nearest landmark, and for every landmark P a distribution over the
+/// clusters q: ∝ count(q) · weight(P2P(P, q)).
 pub(super) struct Clusters<T> {
     pub(super) landmarks: Landmarks<T>,
     /// Nodes in the order of their landmarks.
     members: Vec<Node>,
-    /// Where each landmark's nodes begin in `members`, and the end.
+    /// The offset in `members` of each landmark's first node, and the end.
     starts: Vec<u32>,
     counting: Counting,
     /// The weight of each number of hops, and of `far`.
     weights: Vec<f64>,
     far_weight: f64,
-    rows: Vec<Row>,
+    rows: Vec<RejectionSampler>,
 }
 
-/// What a cluster counts for.
+/// What is drawn with equal weight at equal distance, and so count(q).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counting {
-    /// As much as it has nodes: every node counts the same.
+    /// Nodes: count(q) is the size of the cluster.
     Nodes,
-    /// One: every landmark counts the same.
+    /// Landmarks: count(q) is 1.
     Landmarks,
 }
 
 impl<T: HopCell> Clusters<T> {
-    /// The memory besides the landmarks' own, for n nodes and p landmarks.
+    /// The memory in addition to that of [`Landmarks`].
     pub(super) fn bytes(nodes: usize, landmarks: usize) -> u64 {
-        nodes as u64 * 4 + landmarks as u64 * (size_of::<Row>() as u64 + 4)
+        nodes as u64 * 4 + landmarks as u64 * (size_of::<RejectionSampler>() as u64 + 4)
     }
 
-    /// `weight` is that of a number of hops, `far_weight` that between components.
+    /// `weight` maps hops to a weight; `far_weight` is the weight between components.
     pub(super) fn new(
         landmarks: Landmarks<T>,
         weight: impl Fn(u32) -> f64,
@@ -63,11 +64,12 @@ impl<T: HopCell> Clusters<T> {
         let weights = (0..=landmarks.largest()).map(weight).collect();
         let rows = Vec::new();
         let mut clusters = Self { landmarks, members, starts, counting, weights, far_weight, rows };
-        clusters.rows = (0..p).into_par_iter().map(|landmark| clusters.row_law(landmark)).collect();
+        clusters.rows =
+            (0..p).into_par_iter().map(|landmark| clusters.row_sampler(landmark)).collect();
         clusters
     }
 
-    fn row_law(&self, landmark: usize) -> Row {
+    fn row_sampler(&self, landmark: usize) -> RejectionSampler {
         let hops = self.landmarks.row(landmark);
         let (start, end) = self.landmarks.component[landmark];
         let count = |from: u32, to: u32| match self.counting {
@@ -83,17 +85,17 @@ impl<T: HopCell> Clusters<T> {
         };
         let far = (f64::from(outside), self.far_weight);
         let groups = inside().map(|(_, count, weight)| (count, weight)).chain([far]);
-        Row::new(groups, |cut| {
-            let heavy = inside().filter(|&(_, _, weight)| weight > cut);
+        RejectionSampler::new(groups, |cutoff| {
+            let heavy = inside().filter(|&(_, _, weight)| weight > cutoff);
             let mut heavy: Vec<_> = heavy.map(|(q, count, weight)| (q, count * weight)).collect();
-            if outside > 0 && far.1 > cut {
-                heavy.push((Outside::ITEM, far.0 * far.1));
+            if outside > 0 && far.1 > cutoff {
+                heavy.push((OtherComponents::ITEM, far.0 * far.1));
             }
             heavy
         })
     }
 
-    /// The sum of weights in a landmark's row. Without any there is nothing to draw.
+    /// The sum of the weights in a landmark's row. If it is 0 there is nothing to draw.
     pub(super) fn mass(&self, landmark: usize) -> f64 {
         self.rows[landmark].mass
     }
@@ -118,9 +120,9 @@ impl<T: HopCell> Clusters<T> {
         &self.members[start as usize..end as usize]
     }
 
-    /// Fills `out` with nodes by the law of a landmark's row: with [`Counting::Nodes`]
-    /// ∝ weight(P2P(P, q_k)), with [`Counting::Landmarks`] a landmark ∝ weight(P2P(P, q)) and then
-    /// any of its nodes.
+    /// Fills `out` with nodes drawn by a landmark's row: with [`Counting::Nodes`] a node k
+    /// ∝ weight(P2P(P, q_k)), with [`Counting::Landmarks`] a landmark q ∝ weight(P2P(P, q)) and then
+    /// one of its nodes uniformly.
     #[inline]
     pub(super) fn fill(&self, landmark: usize, rng: &mut Rng, out: &mut [Node]) {
         let (start, end) = self.landmarks.component[landmark];
@@ -137,9 +139,9 @@ impl<T: HopCell> Clusters<T> {
                 |rng| propose(rng, self.members.len()),
                 |k| weight(self.landmarks.nearest[k as usize]),
                 |rng, item| match item {
-                    Outside::ITEM => {
+                    OtherComponents::ITEM => {
                         let (start, end) = (self.starts[start as usize], self.starts[end as usize]);
-                        self.members[outside(rng, start, end, self.members.len())]
+                        self.members[index_outside(rng, start, end, self.members.len())]
                     }
                     q => self.member(q, rng),
                 },
@@ -151,7 +153,9 @@ impl<T: HopCell> Clusters<T> {
                     |rng| propose(rng, self.landmarks.len()),
                     weight,
                     |rng, item| match item {
-                        Outside::ITEM => outside(rng, start, end, self.landmarks.len()) as u32,
+                        OtherComponents::ITEM => {
+                            index_outside(rng, start, end, self.landmarks.len()) as u32
+                        }
                         q => q,
                     },
                 );
@@ -162,7 +166,7 @@ impl<T: HopCell> Clusters<T> {
         }
     }
 
-    /// One node by the law of a landmark's row.
+    /// Draws one node by a landmark's row.
     #[inline]
     pub(super) fn draw(&self, landmark: usize, rng: &mut Rng) -> Node {
         let mut one = [0];
@@ -175,11 +179,4 @@ impl<T: HopCell> Clusters<T> {
         let members = self.members(landmark);
         members[rng.below(members.len())]
     }
-}
-
-/// A number in 0..n outside of start..end.
-fn outside(rng: &mut Rng, start: u32, end: u32, n: usize) -> usize {
-    let run = (end - start) as usize;
-    let at = rng.below(n - run);
-    if at >= start as usize { at + run } else { at }
 }

@@ -1,4 +1,4 @@
-//! Well-connected nodes more often: word2vec's law.
+//! Negatives by degree, as in word2vec.
 
 use super::NegativeSampler;
 use crate::budget::product;
@@ -6,13 +6,13 @@ use crate::error::{Error, Problem, Result};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
-/// P(k|i) ∝ deg(k)^power, k ≠ i. An isolated node is no one's negative, unless the power is 0.
+/// P(k|i) ∝ deg(k)^power, k ≠ i. Isolated nodes are never drawn, unless the power is 0.
 pub(super) struct Degree {
     weights: Vec<f64>,
     all: Alias,
-    /// The node with more than half of the weight, if there is one, and the others without it:
-    /// as a centre it would reject itself for ever.
-    giant: Option<(Node, Alias)>,
+    /// The node with more than half of the total weight, if there is one, and a table without it:
+    /// when it is the centre, rejecting it from `all` would take many draws.
+    dominant: Option<(Node, Alias)>,
 }
 
 impl Degree {
@@ -26,28 +26,28 @@ impl Degree {
         let largest = (0..graph.nodes() as Node).map(|k| graph.degree(k)).max().unwrap_or(0);
         let weight = |k| (graph.degree(k) as f64 / largest.max(1) as f64).powf(power);
         let weights: Vec<f64> = (0..graph.nodes() as Node).map(weight).collect();
-        let nothing = || {
+        let no_weight = || {
             let problem = Problem::from("the graph has no edges: all degrees are zero");
             Error::graph(problem.set("negatives", "uniform"))
         };
-        let all = Alias::new(&weights).ok_or_else(nothing)?;
+        let all = Alias::new(&weights).ok_or_else(no_weight)?;
         let total: f64 = weights.iter().sum();
-        let giant = match weights.iter().position(|&weight| 2.0 * weight > total) {
+        let dominant = match weights.iter().position(|&weight| 2.0 * weight > total) {
             None => None,
-            Some(giant) => {
+            Some(dominant) => {
                 let mut others = weights.clone();
-                others[giant] = 0.0;
-                Some((giant as Node, Alias::new(&others).ok_or_else(nothing)?))
+                others[dominant] = 0.0;
+                Some((dominant as Node, Alias::new(&others).ok_or_else(no_weight)?))
             }
         };
-        Ok(Self { weights, all, giant })
+        Ok(Self { weights, all, dominant })
     }
 }
 
 impl NegativeSampler for Degree {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
-        let table = match &self.giant {
-            Some((giant, others)) if *giant == centre => others,
+        let table = match &self.dominant {
+            Some((dominant, others)) if *dominant == centre => others,
             _ => &self.all,
         };
         for negative in out {

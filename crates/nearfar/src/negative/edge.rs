@@ -1,4 +1,4 @@
-//! Pairs without an edge: the edge-based sampler of LINE and GAE.
+//! Negatives among non-neighbours: the edge-based sampler of LINE and GAE.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,21 +7,23 @@ use super::NegativeSampler;
 use crate::graph::{Graph, Node};
 use crate::rng::Rng;
 
-/// P(k|i) is the same for every k ≠ i that is not next to i. A centre that is next to all others
-/// has no negatives.
+/// P(k|i) is uniform over the k ≠ i without an edge to i. A centre adjacent to all other nodes has
+/// no negatives.
 ///
-/// A centre with few neighbours proposes any node and rejects its neighbours, at most half of the
-/// tries. To tell a neighbour in constant time, its row is divided into equal ranges of nodes,
-/// about four neighbours each on average, and the start of each range is noted: whatever the
-/// row, a *random* node falls into a range with four neighbours on average. A centre with more
-/// than n / 2 neighbours has its fewer other nodes listed.
+/// For a centre with at most n / 2 neighbours, nodes are proposed uniformly and neighbours are
+/// rejected, at most half of the proposals. To test for a neighbour in constant expected time, the
+/// node ids are divided into equal ranges, one for every four neighbours, and the offset in the
+/// row at which each range begins is stored: whatever the row, the range of a *uniform* node has
+/// about four neighbours on average. For a centre with more than n / 2 neighbours the
+/// non-neighbours are listed.
 pub(super) struct Edge {
     graph: Arc<Graph>,
-    /// Where each range begins in its row.
+    /// The offset in its row at which each range begins.
     range_starts: Vec<u32>,
-    /// Where the ranges of each node begin in `range_starts`.
+    /// The index in `range_starts` of the first range of each node.
     first_range: Vec<usize>,
-    others: HashMap<Node, Vec<Node>>,
+    /// The non-neighbours of each centre with more than n / 2 neighbours.
+    non_neighbours: HashMap<Node, Vec<Node>>,
 }
 
 impl Edge {
@@ -33,37 +35,37 @@ impl Edge {
         let n = graph.nodes();
         let mut range_starts = Vec::with_capacity(graph.arcs() / 4 + n);
         let mut first_range = Vec::with_capacity(n);
-        let mut others = HashMap::new();
+        let mut non_neighbours = HashMap::new();
         for centre in 0..n as Node {
             let row = graph.neighbours(centre);
             first_range.push(range_starts.len());
             let ranges = Ranges::new(row.len(), n);
-            let mut at = 0;
+            let mut offset = 0;
             for range in 0..ranges.count {
-                while at < row.len() && ranges.of(row[at]) < range {
-                    at += 1;
+                while offset < row.len() && ranges.of(row[offset]) < range {
+                    offset += 1;
                 }
-                range_starts.push(at as u32);
+                range_starts.push(offset as u32);
             }
             if row.len() > n / 2 {
                 let list = (0..n as Node).filter(|k| *k != centre && row.binary_search(k).is_err());
-                others.insert(centre, list.collect());
+                non_neighbours.insert(centre, list.collect());
             }
         }
-        Self { graph: Arc::clone(graph), range_starts, first_range, others }
+        Self { graph: Arc::clone(graph), range_starts, first_range, non_neighbours }
     }
 }
 
-/// Equal ranges of nodes.
+/// A division of the node ids into equal ranges.
 struct Ranges {
     count: usize,
-    /// Ranges for a node, in parts of 2³². The range of a node is a product then: a division for
-    /// every draw would take longer than all the rest.
+    /// Ranges per node as a 32-bit fixed-point fraction. The range of a node is then a product: a
+    /// division would dominate the cost of a draw.
     scale: u64,
 }
 
 impl Ranges {
-    /// Those of a row.
+    /// The ranges for a node of this degree.
     fn new(degree: usize, nodes: usize) -> Self {
         let count = degree / 4 + 1;
         Self { count, scale: ((count as u64) << 32) / nodes as u64 }
@@ -81,12 +83,12 @@ impl NegativeSampler for Edge {
     }
 
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
-        if let Some(others) = self.others.get(&centre) {
-            if others.is_empty() {
+        if let Some(list) = self.non_neighbours.get(&centre) {
+            if list.is_empty() {
                 return;
             }
             for negative in out {
-                *negative = others[rng.below(others.len())];
+                *negative = list[rng.below(list.len())];
             }
             return;
         }

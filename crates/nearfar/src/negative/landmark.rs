@@ -10,8 +10,9 @@ use crate::rng::Rng;
 
 /// A landmark q with probability ∝ P2P(p_i, q)^γ, then any node whose nearest landmark is q.
 ///
-/// This is not ∝ distance over nodes: it ignores how many nodes a landmark has and how far from
-/// it they are, and a centre never draws from its own cluster. It is kept as the paper defines it.
+/// This is not ∝ distance over nodes: it ignores how many nodes a cluster has and how far they are
+/// from their landmark, and never draws from the centre's own cluster. It follows the paper's
+/// definition.
 pub(super) struct Landmark<T>(Clusters<T>);
 
 impl<T: HopCell> Landmark<T> {

@@ -1,18 +1,18 @@
-//! From distance to weight.
+//! The weight of a distance.
 
 use crate::error::{Error, Result};
 
-/// How a distance becomes a weight: d^γ, and the paper's two ablations of it.
+/// The weight d^γ of a distance d, and the paper's two ablations of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct DistanceLaw {
     pub(super) gamma: f64,
     pub(super) bound: Bound,
 }
 
-/// Which side of the uniform probability 1/n is cut off.
+/// On which side of the uniform probability 1/n probabilities are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// Neither: P ∝ d^γ.
+    /// On neither: P ∝ d^γ.
     None,
     /// P ∝ min(d^γ / D, 1/n), D the sum of d^γ over all nodes.
     Min,
@@ -21,15 +21,15 @@ pub(super) enum Bound {
 }
 
 impl DistanceLaw {
-    /// d^γ as a multiple of the largest weight up to `largest` hops, so that no γ overflows. A
-    /// distance of 0 has no weight.
+    /// d^γ divided by the largest weight of 1 to `largest` hops, so that no γ overflows. A distance
+    /// of 0 has weight 0.
     pub(super) fn power(self, d: u32, largest: u32) -> f64 {
         let reference = if self.gamma >= 0.0 { f64::from(largest.max(1)) } else { 1.0 };
         if d == 0 { 0.0 } else { (f64::from(d) / reference).powf(self.gamma) }
     }
 
-    /// The power of `far`, or an error if it is lost beside the others: an isolated node has
-    /// nothing else to draw by.
+    /// The power of `far`, or an error if it underflows or overflows: all negatives of an isolated
+    /// node are drawn by it.
     pub(super) fn far_power(self, far: u32, largest: u32) -> Result<f64> {
         let power = self.power(far, largest);
         if power.is_normal() {
@@ -39,8 +39,8 @@ impl DistanceLaw {
         Err(Error::option("gamma", self.gamma, message))
     }
 
-    /// The bounds (low, high) that P is cut off at, on the scale of d^γ, in a row where the
-    /// weights sum to `mass` over n nodes.
+    /// The limits (low, high) that P is clamped to, on the scale of d^γ, for a row of n nodes whose
+    /// weights sum to `mass`.
     pub(super) fn limits(self, mass: f64, nodes: usize) -> (f64, f64) {
         let uniform = mass / nodes as f64;
         match self.bound {

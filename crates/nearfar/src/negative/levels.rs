@@ -1,4 +1,4 @@
-//! Distance-aware negatives from a search around each centre, without a table.
+//! Distance-aware negatives from one breadth-first search per centre, without a hop table.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
-/// P(k|i) ∝ d(i,k)^γ: one breadth-first search gives the nodes of every level; a draw picks a
-/// level by its size times its weight, and then any of its nodes. Each call searches once, so it
-/// pays to ask for many negatives of a centre at a time.
+/// P(k|i) ∝ d(i,k)^γ. A breadth-first search lists the nodes of every level; a draw picks a level
+/// with probability ∝ size × weight, then one of its nodes uniformly. Each call runs one search, so
+/// callers should draw many negatives of a centre at a time.
 pub(super) struct ByLevel {
     graph: Arc<Graph>,
     law: DistanceLaw,
     far: u32,
-    /// Room for searches, one for each thread that has ever needed one.
+    /// A pool of search buffers; it grows to one for each thread that searches at the same time.
     room: Mutex<Vec<Levels>>,
 }
 
@@ -26,9 +26,9 @@ impl ByLevel {
         Ok(Self { graph: Arc::clone(graph), law, far, room: Mutex::default() })
     }
 
-    /// Hands the levels around a centre over, with the weight of a node in each.
+    /// Searches from a centre and calls `then` with the levels and the weight of a node in each.
     fn search<T>(&self, centre: Node, then: impl FnOnce(&Levels, &[f64]) -> T) -> T {
-        // A thread that panicked while holding the lock left nothing half done in the list.
+        // The lock is held only for a push or a pop, so a poisoned pool is still consistent.
         let room = || self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let mut levels = room().pop().unwrap_or_default();
         levels.search(&self.graph, &[centre]);

@@ -1,10 +1,10 @@
-//! Distance-aware negatives from a table of all distances.
+//! Distance-aware negatives from a table of all hop distances.
 
 use rayon::prelude::*;
 
 use super::law::DistanceLaw;
-use super::other_components::Outside;
-use super::rejection::Row;
+use super::other_components::OtherComponents;
+use super::rejection::RejectionSampler;
 use super::NegativeSampler;
 use crate::budget::{product, sum};
 use crate::distance::{Far, HopCell, HopRows};
@@ -14,18 +14,20 @@ use crate::memory::prefetch;
 use crate::rng::Rng;
 
 /// P(k|i) ∝ d(i,k)^γ, by rejection in the centre's row of the hop table.
-pub(super) struct Table<T> {
+struct TableSampler<T> {
     hops: HopRows<T>,
-    /// The weight of each cell value; that of 0, no path, is the weight of `far`.
+    /// The weight of each cell value. A value of 0 means no path and has the weight of `far`.
     powers: Vec<f64>,
     rows: Vec<BoundedRow>,
-    outside: Outside,
+    other_components: OtherComponents,
 }
 
+/// The distribution of one centre.
 struct BoundedRow {
+    /// The limits that weights are clamped to.
     low: f64,
     high: f64,
-    row: Row,
+    sampler: RejectionSampler,
 }
 
 /// What is kept: the table with cells of this many bytes, and what is known of each row.
@@ -51,7 +53,7 @@ pub(super) fn build(
     if cell == 1
         && let Some(hops) = HopRows::<u8>::new(graph, &nodes, None, searches)
     {
-        return Ok(Box::new(Table::new(hops, graph, components, law, far)?));
+        return Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?));
     }
     if let Some(hops) = HopRows::<u16>::new(graph, &nodes, None, searches) {
         return Ok(Box::new(Table::new(hops, graph, components, law, far)?));
@@ -61,7 +63,7 @@ pub(super) fn build(
     Err(Error::graph(problem))
 }
 
-impl<T: HopCell> Table<T> {
+impl<T: HopCell> TableSampler<T> {
     fn new(
         hops: HopRows<T>,
         graph: &Graph,
@@ -84,7 +86,8 @@ impl<T: HopCell> Table<T> {
             .into_par_iter()
             .map(|centre| BoundedRow::new(&hops, centre, &counts[centre], &powers, law))
             .collect();
-        Ok(Self { hops, powers, rows, outside: Outside::new(components, n) })
+        let other_components = OtherComponents::new(components, n);
+        Ok(Self { hops, powers, rows, other_components })
     }
 }
 
@@ -97,40 +100,41 @@ impl BoundedRow {
         law: DistanceLaw,
     ) -> Self {
         let n = hops.row(centre).len();
-        // The centre's own cell is 0 too.
+        // The centre's own cell is 0 too, and is not counted.
         let others = |value: usize| f64::from(counts[value]) - f64::from(u8::from(value == 0));
         let mass = (0..counts.len()).map(|value| others(value) * powers[value]).sum();
         let (low, high) = law.limits(mass, n);
         let weight = |value: usize| powers[value].max(low).min(high);
-        let row = Row::new((0..counts.len()).map(|value| (others(value), weight(value))), |cut| {
+        let groups = (0..counts.len()).map(|value| (others(value), weight(value)));
+        let sampler = RejectionSampler::new(groups, |cutoff| {
             let row = hops.row(centre).iter().enumerate();
             let reached = row.filter(|(_, cell)| cell.index() > 0);
             let mut heavy: Vec<(u32, f64)> = reached
                 .map(|(k, cell)| (k as u32, weight(cell.index())))
-                .filter(|&(_, weight)| weight > cut)
+                .filter(|&(_, weight)| weight > cutoff)
                 .collect();
-            if others(0) > 0.0 && weight(0) > cut {
-                heavy.push((Outside::ITEM, others(0) * weight(0)));
+            if others(0) > 0.0 && weight(0) > cutoff {
+                heavy.push((OtherComponents::ITEM, others(0) * weight(0)));
             }
             heavy
         });
-        Self { low, high, row }
+        Self { low, high, sampler }
     }
 }
 
-impl<T: HopCell> NegativeSampler for Table<T> {
+impl<T: HopCell> NegativeSampler for TableSampler<T> {
     /// A row comes from memory at its first use.
     fn prefers_batches(&self) -> bool {
         true
     }
 
-    /// Many draws come to most of a row. Asked for from end to end it comes sooner than at random.
+    /// Many draws touch most of a row. Prefetching it in order is faster than random misses.
     fn fill_each(&self, centre: Node, lists: &mut [(Rng, &mut [Node])]) {
         let row = self.hops.row(centre as usize);
         let line = 64 / size_of::<T>();
         let draws: usize = lists.iter().map(|(_, out)| out.len()).sum();
         if draws > row.len() / line / 2 {
-            (0..row.len()).step_by(line).for_each(|at| prefetch(row, at));
+            (0..row.len()).step_by(line).for_each(|index| prefetch(row, index));
         }
         for (rng, out) in lists {
             self.fill(centre, rng, out);
@@ -139,8 +143,8 @@ impl<T: HopCell> NegativeSampler for Table<T> {
 
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         let hops = self.hops.row(centre as usize);
-        let BoundedRow { low, high, row } = &self.rows[centre as usize];
-        row.fill(
+        let BoundedRow { low, high, sampler } = &self.rows[centre as usize];
+        sampler.fill(
             rng,
             out,
             |rng| {
@@ -152,7 +156,7 @@ impl<T: HopCell> NegativeSampler for Table<T> {
                 if k == centre { 0.0 } else { power.max(*low).min(*high) }
             },
             |rng, item| match item {
-                Outside::ITEM => self.outside.draw(centre, rng),
+                OtherComponents::ITEM => self.other_components.draw(centre, rng),
                 k => k,
             },
         );
@@ -167,14 +171,14 @@ impl<T: HopCell> NegativeSampler for Table<T> {
     }
 }
 
-/// How often each value stands in a row.
+/// The number of cells of a row with each value.
 fn count_cells<T: HopCell>(row: &[T]) -> Vec<u32> {
     let largest = row.iter().copied().max().unwrap_or_default();
     if largest.index() < 64 {
-        // A pass for each value, in counts of one byte, takes sixteen or more cells at a time.
+        // One pass per value with one-byte counters vectorises to sixteen or more cells at a time.
         let equal =
-            |part: &[T], value| part.iter().map(|&cell| u8::from(cell == value)).sum::<u8>();
-        let count = |value| row.chunks(255).map(|part| u32::from(equal(part, value))).sum();
+            |chunk: &[T], value| chunk.iter().map(|&cell| u8::from(cell == value)).sum::<u8>();
+        let count = |value| row.chunks(255).map(|chunk| u32::from(equal(chunk, value))).sum();
         return (0..=largest.index() as u32).map(|hops| count(T::from_hops(hops))).collect();
     }
     let mut counts = vec![0; largest.index() + 1];

@@ -1,6 +1,6 @@
-//! Every other node with the same probability.
+//! Uniform negatives: every other node with the same probability.
 
-use super::NegativeSampler;
+use super::{NegativeSampler, Negatives};
 use crate::graph::Node;
 use crate::rng::Rng;
 
@@ -11,11 +11,15 @@ pub(super) struct Uniform {
 
 impl NegativeSampler for Uniform {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
-        // One of n − 1 numbers; those from the centre on stand for the node behind.
+        // Draws one of n − 1 numbers; those from the centre on map to the next node.
         for negative in out {
             let other = rng.below(self.nodes - 1) as Node;
             *negative = other + Node::from(other >= centre);
         }
+    }
+
+    fn law(&self) -> Negatives {
+        Negatives::Uniform
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

@@ -1,6 +1,6 @@
-//! Edges: LINE.
+//! Edges as positive pairs: LINE.
 //!
-//! Edges are drawn by weight, so a node begins as many of them as its (weighted) degree says.
+//! Edges are drawn by weight, so the number that begin at a node is ∝ its (weighted) degree.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use super::{PositiveSource, Walk};
 use crate::graph::{Graph, Node};
 use crate::rng::Rng;
 
-/// Walks of one step; more of them begin where there are more edges.
+/// Walks of one step; the number from each node is ∝ its (weighted) degree.
 pub struct Edges {
     steps: Walk,
-    /// The mean over all nodes of what [`weight`](Self::weight) says.
+    /// The mean [`weight`](Self::weight) of a node.
     mean: f64,
 }
 
 impl Edges {
-    /// Prepares the edges.
+    /// Prepares draws of edges.
     pub fn new(graph: &Arc<Graph>) -> Self {
         let mut edges = Self { steps: Walk::new(graph), mean: 1.0 };
         let total: f64 = (0..graph.nodes() as Node).map(|node| edges.weight(node)).sum();
@@ -24,12 +24,12 @@ impl Edges {
         edges
     }
 
-    /// How many of the edges begin at a node, as a multiple of the mean.
+    /// The weighted degree of a node divided by the mean over all nodes.
     pub fn share(&self, node: Node) -> f64 {
         self.weight(node) / self.mean
     }
 
-    /// The weight of all edges at a node.
+    /// The weighted degree of a node.
     fn weight(&self, node: Node) -> f64 {
         let graph = self.steps.graph();
         match graph.weights(node) {
@@ -49,7 +49,7 @@ impl PositiveSource for Edges {
     }
 
     fn walks_from(&self, start: Node, walks: usize, rng: &mut Rng) -> usize {
-        // Rounded up or down at random, so that the mean is right.
+        // Stochastic rounding: the expected number is exact.
         (walks as f64 * self.share(start) + rng.unit()) as usize
     }
 }

@@ -1,4 +1,4 @@
-//! Stage 3, who is near: walks whose nodes are pulled together.
+//! Stage 3, positives: the random walks that positive pairs are taken from.
 
 mod cooccurrence;
 mod edge;
@@ -14,7 +14,7 @@ pub use walk::Walk;
 use crate::graph::Node;
 use crate::rng::Rng;
 
-/// Walks from a start node, ready to be taken by many threads at once.
+/// A source of walks, shared by all threads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -30,15 +30,15 @@ use crate::rng::Rng;
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub trait PositiveSource: Send + Sync {
-    /// Fills `out` with a walk that begins at `start`. Returns how many nodes it has: all that
-    /// there is room for, or 1 if the start has no neighbours.
+    /// Fills `out` with a walk that begins at `start`. Returns its number of nodes: the length of
+    /// `out`, or 1 if the start has no neighbours.
     fn walk(&self, start: Node, rng: &mut Rng, out: &mut [Node]) -> usize;
 
     /// Takes one walk from every start, each with its own stream. Node t of walk w is
-    /// `out[t * starts.len() + w]`; a walk that cannot go on stays where it is.
+    /// `out[t * starts.len() + w]`; a walk at a node without neighbours stays there.
     ///
-    /// The result is that of [`walk`](Self::walk) for each; a source that can take steps of
-    /// several walks side by side, so that they wait for memory together, does so here.
+    /// The walks are those of [`walk`](Self::walk). Implementations can interleave the steps of
+    /// several walks, so that their cache misses overlap.
     fn walks(&self, starts: &[Node], rngs: &mut [Rng], out: &mut [Node]) {
         let count = starts.len();
         let mut walk = vec![0; out.len() / count.max(1)];
@@ -50,7 +50,7 @@ pub trait PositiveSource: Send + Sync {
         }
     }
 
-    /// How many walks begin at a node in an epoch that takes `walks` from each on average.
+    /// The number of walks from a node in an epoch that takes `walks` per node on average.
     fn walks_from(&self, _start: Node, walks: usize, _rng: &mut Rng) -> usize {
         walks
     }

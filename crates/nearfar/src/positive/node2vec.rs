@@ -2,32 +2,32 @@
 //!
 //! # Derivation
 //!
-//! Coming from node t to v, the walk goes on to a neighbour x of v with probability ∝ w(v,x) α(x):
+//! A walk that came from node t to v continues to a neighbour x of v with probability
+//! ∝ w(v,x) α(x):
 //!
 //! ```text
 //! α(x) = 1/p   if x = t                (return)
-//!        1     if x is next to t
-//!        1/q   else                    (move on)
+//!        1     if x is adjacent to t
+//!        1/q   otherwise               (move outward)
 //! ```
 //!
-//! A table for each pair (t, v) would take memory like the number of paths of two edges, which is
-//! where other programs fail on large graphs. Rejection takes none: throw a dart at a board with a
-//! bar of width w(v,x) and height α(x) for every x, and go where it hits; throw again if it misses
-//! them all. The board is as high as M = max(1, 1/q). A large 1/p would make M large for the sake
-//! of a single bar, so what that bar has above M is laid down beside the others, an area of
-//! w(v,t) (1/p − M) that means return (Yang et al., *KnightKing*, SOSP 2019).
+//! An alias table for each pair (t, v) would take memory ∝ the number of paths of two edges, which
+//! is too much for large graphs. Rejection takes none: propose x ∝ w(v,x), and accept it with
+//! probability α(x) / M, where the envelope M is max(1, 1/q). A 1/p above that would raise M because
+//! of a single neighbour, so its excess over M is a separate outcome of weight w(v,t) (1/p − M) that
+//! means return (the outlier of Yang et al., *KnightKing*, SOSP 2019).
 //!
-//! With q = 4 three of four darts miss, and each miss has to look for x among the neighbours of t.
-//! But where t and v have no neighbour in common, no x is next to t, the board is only as high as
-//! 1/q, and no dart misses. One bit an edge tells where ([`Triangles`]).
+//! With q = 4 three of four proposals are rejected, each after a search for x among the neighbours
+//! of t. But where t and v have no common neighbour, no x is adjacent to t, 1/q is an envelope, and
+//! every proposal other than t is accepted. One bit per arc tells where ([`Triangles`]).
 //!
-//! Walks are taken side by side: each throws one dart in turn, and whoever hits has moved on by the
-//! next. None waits for another, and all wait for memory together.
+//! Walks are interleaved: in each round every walk makes one proposal, and those whose proposal is
+//! accepted advance. No walk waits for another, and their cache misses overlap.
 
 use std::sync::Arc;
 
 use super::triangles::Triangles;
-use super::walk::NOWHERE;
+use super::walk::NO_ARC;
 use super::{PositiveSource, Walk};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
@@ -35,124 +35,126 @@ use crate::rng::Rng;
 
 /// Walks with return parameter p and in-out parameter q.
 pub struct Node2Vec {
-    first: Walk,
-    /// For a first step; where no neighbour is common; where one may be.
-    boards: [Board; 3],
-    /// None if it makes no difference.
+    first_order: Walk,
+    /// For the first step; for v and t without a common neighbour; for those that may have one.
+    envelopes: [Envelope; 3],
+    /// `None` if q = 1: the last two envelopes are then equal.
     triangles: Option<Triangles>,
     /// Σ w over the neighbours of each node, in a weighted graph.
     totals: Option<Vec<f64>>,
 }
 
-/// The heights of the bars, in parts of the height of the board.
-struct Board {
-    /// Of the way back, and what it has above the board.
+/// Acceptance probabilities: α / M by the kind of neighbour.
+struct Envelope {
+    /// Of the previous node. Above 1 if 1/p > M.
     back: f64,
-    apart: f64,
-    /// Of nodes next to the one before.
-    near: f64,
+    /// The excess of `back` over 1.
+    excess: f64,
+    /// Of nodes adjacent to the previous one.
+    adjacent: f64,
     /// Of all others.
-    on: f64,
+    outward: f64,
 }
 
-/// A walk on its way.
+/// The state of one walk.
 #[derive(Clone, Copy)]
 struct Walker {
     before: Node,
     node: Node,
-    /// Which stream it draws from.
+    /// The index of its stream.
     walk: u32,
-    /// Which board it throws at.
-    board: u32,
-    /// Where its next node is written.
+    /// The index of its envelope.
+    envelope: u32,
+    /// The index in the output of its next node.
     out: usize,
 }
 
 impl Node2Vec {
-    /// The memory of walks on a graph, the graph aside.
+    /// The memory in addition to the graph.
     pub fn bytes(graph: &Graph) -> u64 {
         let totals = if graph.is_weighted() { graph.nodes() as u64 * 8 } else { 0 };
         Walk::bytes(graph) + Triangles::bytes(graph) + totals
     }
 
-    /// Prepares the steps. p and q are positive numbers; p = q = 1 is [`Walk`].
+    /// Prepares the steps. `p` and `q` are above 0; p = q = 1 gives the distribution of [`Walk`].
     pub fn new(graph: &Arc<Graph>, p: f64, q: f64) -> Result<Self> {
         for (name, value) in [("p", p), ("q", q)] {
             if !(value.is_finite() && value > 0.0) {
-                return Err(Error::Option(format!("{name} is {value}; it takes a number above 0")));
+                return Err(Error::Option(format!("{name} is {value}; expected a number above 0")));
             }
         }
-        let (back, on) = (1.0 / p, 1.0 / q);
+        let (back, outward) = (1.0 / p, 1.0 / q);
         let sum =
             |node| graph.weights(node).unwrap_or_default().iter().map(|&w| f64::from(w)).sum();
         Ok(Self {
-            first: Walk::new(graph),
-            boards: [
-                Board::new(1.0, 1.0, 1.0),
-                Board::new(back, on, on),
-                Board::new(back, 1.0, on),
+            first_order: Walk::new(graph),
+            envelopes: [
+                Envelope::new(1.0, 1.0, 1.0),
+                Envelope::new(back, outward, outward),
+                Envelope::new(back, 1.0, outward),
             ],
-            triangles: ((on - 1.0).abs() > f64::EPSILON).then(|| Triangles::new(graph)),
+            triangles: ((outward - 1.0).abs() > f64::EPSILON).then(|| Triangles::new(graph)),
             totals: graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect()),
         })
     }
 
     /// The sum of the weights at `node`, and the weight of its edge to `before`.
     fn weights(&self, node: Node, before: Node) -> (f64, f64) {
-        let graph = self.first.graph();
+        let graph = self.first_order.graph();
         match (&self.totals, graph.weights(node)) {
             (Some(totals), Some(weights)) => {
-                let at = graph.neighbours(node).binary_search(&before);
-                (totals[node as usize], at.map_or(0.0, |at| f64::from(weights[at])))
+                let index = graph.neighbours(node).binary_search(&before);
+                (totals[node as usize], index.map_or(0.0, |index| f64::from(weights[index])))
             }
             _ => (graph.degree(node) as f64, 1.0),
         }
     }
 
-    /// Throws a dart: the place of the bar, and how high it lands. [`NOWHERE`] is beside all bars.
+    /// Proposes an arc, with a uniform number in [0, 1) for its acceptance. [`NO_ARC`] means return
+    /// by the excess, or that the node has no neighbours.
     #[inline]
-    fn throw(&self, walker: Walker, rng: &mut Rng) -> (usize, f64) {
+    fn propose(&self, walker: Walker, rng: &mut Rng) -> (usize, f64) {
         let Walker { before, node, .. } = walker;
-        let apart = self.boards[walker.board as usize].apart;
-        if apart > 0.0 {
-            let (bars, back) = self.weights(node, before);
-            if rng.unit() * (bars + apart * back) >= bars {
-                return (NOWHERE, 0.0);
+        let excess = self.envelopes[walker.envelope as usize].excess;
+        if excess > 0.0 {
+            let (total, back) = self.weights(node, before);
+            if rng.unit() * (total + excess * back) >= total {
+                return (NO_ARC, 0.0);
             }
         }
-        self.first.step_and_unit(node, rng)
+        self.first_order.step_and_unit(node, rng)
     }
 
-    /// Whether a dart hits the bar of this neighbour.
+    /// Whether a proposal is accepted.
     #[inline]
-    fn hits(&self, walker: Walker, next: Node, height: f64) -> bool {
-        let board = &self.boards[walker.board as usize];
+    fn accepts(&self, walker: Walker, next: Node, unit: f64) -> bool {
+        let envelope = &self.envelopes[walker.envelope as usize];
         if next == walker.before {
-            height < board.back
-        } else if height < board.near.min(board.on) {
+            unit < envelope.back
+        } else if unit < envelope.adjacent.min(envelope.outward) {
             true
-        } else if self.first.graph().has_edge(walker.before, next) {
-            height < board.near
+        } else if self.first_order.graph().has_edge(walker.before, next) {
+            unit < envelope.adjacent
         } else {
-            height < board.on
+            unit < envelope.outward
         }
     }
 
-    /// The board for the step after one that was found at a place.
+    /// The index of the envelope for the step after one along this arc.
     #[inline]
-    fn board(&self, place: usize) -> u32 {
-        1 + u32::from(self.triangles.as_ref().is_some_and(|triangles| triangles.maybe(place)))
+    fn envelope(&self, arc: usize) -> u32 {
+        1 + u32::from(self.triangles.as_ref().is_some_and(|triangles| triangles.maybe(arc)))
     }
 }
 
-impl Board {
-    fn new(back: f64, near: f64, on: f64) -> Self {
-        let height = near.max(on);
+impl Envelope {
+    fn new(back: f64, adjacent: f64, outward: f64) -> Self {
+        let height = adjacent.max(outward);
         Self {
             back: back / height,
-            apart: (back / height - 1.0).max(0.0),
-            near: near / height,
-            on: on / height,
+            excess: (back / height - 1.0).max(0.0),
+            adjacent: adjacent / height,
+            outward: outward / height,
         }
     }
 }
@@ -160,49 +162,49 @@ impl Board {
 impl PositiveSource for Node2Vec {
     fn walk(&self, start: Node, rng: &mut Rng, out: &mut [Node]) -> usize {
         self.walks(&[start], std::slice::from_mut(rng), out);
-        if self.first.graph().degree(start) > 0 { out.len() } else { out.len().min(1) }
+        if self.first_order.graph().degree(start) > 0 { out.len() } else { out.len().min(1) }
     }
 
     fn walks(&self, starts: &[Node], rngs: &mut [Rng], out: &mut [Node]) {
         let (graph, targets, count) =
-            (self.first.graph(), self.first.graph().targets(), starts.len());
+            (self.first_order.graph(), self.first_order.graph().targets(), starts.len());
         let Some(first) = out.get_mut(..count) else { return };
         first.copy_from_slice(starts);
         let start = |(walk, &node): (usize, &Node)| Walker {
             before: node,
             node,
             walk: walk as u32,
-            board: 0,
+            envelope: 0,
             out: count + walk,
         };
         let mut walkers: Vec<Walker> = starts.iter().enumerate().map(start).collect();
-        let mut darts = vec![(NOWHERE, 0.0); count];
-        let mut left = if out.len() > count { count } else { 0 };
-        while left > 0 {
-            for (walker, dart) in walkers[..left].iter().zip(&mut darts) {
-                *dart = self.throw(*walker, &mut rngs[walker.walk as usize]);
-                graph.prefetch_target(dart.0);
-                self.triangles.iter().for_each(|triangles| triangles.prefetch(dart.0));
+        let mut proposals = vec![(NO_ARC, 0.0); count];
+        let mut active = if out.len() > count { count } else { 0 };
+        while active > 0 {
+            for (walker, proposal) in walkers[..active].iter().zip(&mut proposals) {
+                *proposal = self.propose(*walker, &mut rngs[walker.walk as usize]);
+                graph.prefetch_target(proposal.0);
+                self.triangles.iter().for_each(|triangles| triangles.prefetch(proposal.0));
             }
-            let mut kept = 0;
-            for at in 0..left {
-                let (mut walker, (place, height)) = (walkers[at], darts[at]);
-                // Beside all bars means return, or that there are no bars and the walk stays. The
-                // edge is the same in both directions, and so is its board.
-                let (next, hits, board) = match targets.get(place) {
-                    None => (walker.before, true, walker.board),
-                    Some(&next) => (next, self.hits(walker, next, height), self.board(place)),
+            let mut unfinished = 0;
+            for i in 0..active {
+                let (mut walker, (arc, unit)) = (walkers[i], proposals[i]);
+                // Without an arc the walk returns, or stays at a node without neighbours. The way
+                // back is along the same edge, so the envelope stays the same.
+                let (next, accepted, envelope) = match targets.get(arc) {
+                    None => (walker.before, true, walker.envelope),
+                    Some(&next) => (next, self.accepts(walker, next, unit), self.envelope(arc)),
                 };
                 graph.prefetch_places(next);
                 out[walker.out] = next;
-                if hits {
+                if accepted {
                     let (before, out) = (walker.node, walker.out + count);
-                    walker = Walker { before, node: next, board, out, ..walker };
+                    walker = Walker { before, node: next, envelope, out, ..walker };
                 }
-                walkers[kept] = walker;
-                kept += usize::from(walker.out < out.len());
+                walkers[unfinished] = walker;
+                unfinished += usize::from(walker.out < out.len());
             }
-            left = kept;
+            active = unfinished;
         }
     }
 }

@@ -1,46 +1,46 @@
-//! Which edges may be sides of a triangle.
+//! Which edges may be in a triangle.
 //!
-//! One bit for every edge and direction, so that walks can look it up at the place where they
-//! found their step. Edges between nodes of many neighbours are not looked at to the end: the bit
-//! then says "maybe", and the time stays linear in the edges.
+//! One bit for every arc, so that a walk can look it up by the arc of its last step. The bit has
+//! one-sided error: edges between two nodes of high degree are not tested and have it set, so that
+//! the time stays linear in the edges.
 
 use rayon::prelude::*;
 
 use crate::graph::{Graph, Node};
 use crate::memory;
 
-/// For every place in [`Graph::targets`]: whether the two nodes may have a neighbour in common.
+/// For every arc (an index into [`Graph::targets`]): whether its ends may have a common neighbour.
 pub(super) struct Triangles {
     bits: Vec<u64>,
 }
 
 impl Triangles {
-    /// The memory that it takes.
+    /// The memory of the bits.
     pub(super) fn bytes(graph: &Graph) -> u64 {
         graph.arcs() as u64 / 8
     }
 
-    /// Looks at all edges.
+    /// Tests all edges.
     pub(super) fn new(graph: &Graph) -> Self {
-        /// StringIds that a thread fills at a time.
-        const RUN: usize = 1 << 10;
+        /// 64-bit words that a task fills.
+        const CHUNK: usize = 1 << 10;
         let mut bits = memory::zeroed(graph.arcs().div_ceil(64));
-        bits.par_chunks_mut(RUN).enumerate().for_each_init(
-            || Marks { bits: vec![0; graph.nodes().div_ceil(64)] },
-            |marks, (run, bits)| {
-                let first = run * RUN * 64;
+        bits.par_chunks_mut(CHUNK).enumerate().for_each_init(
+            || NodeSet { bits: vec![0; graph.nodes().div_ceil(64)] },
+            |adjacent, (chunk, bits)| {
+                let first = chunk * CHUNK * 64;
                 let end = (first + bits.len() * 64).min(graph.arcs());
                 let mut node = graph.node_at(first);
-                let mut place = first;
-                while place < end {
+                let mut arc = first;
+                while arc < end {
                     let row = graph.places(node);
-                    marks.set(graph.neighbours(node), true);
-                    for place in place..row.end.min(end) {
-                        let at = place - first;
-                        bits[at / 64] |= u64::from(marks.maybe(graph, node, place)) << (at % 64);
+                    adjacent.set(graph.neighbours(node), true);
+                    for arc in arc..row.end.min(end) {
+                        let maybe = adjacent.maybe_triangle(graph, node, arc);
+                        bits[(arc - first) / 64] |= u64::from(maybe) << ((arc - first) % 64);
                     }
-                    marks.set(graph.neighbours(node), false);
-                    place = row.end;
+                    adjacent.set(graph.neighbours(node), false);
+                    arc = row.end;
                     node += 1;
                 }
             },
@@ -48,54 +48,55 @@ impl Triangles {
         Self { bits }
     }
 
-    /// Whether the edge at a place may be in a triangle.
+    /// Whether the edge of an arc may be in a triangle.
     #[inline]
-    pub(super) fn maybe(&self, place: usize) -> bool {
-        self.bits[place / 64] >> (place % 64) & 1 == 1
+    pub(super) fn maybe(&self, arc: usize) -> bool {
+        self.bits[arc / 64] >> (arc % 64) & 1 == 1
     }
 
-    /// Asks for the answer, so that it is there when it is needed.
+    /// Prefetches the bit of an arc.
     #[inline]
-    pub(super) fn prefetch(&self, place: usize) {
-        memory::prefetch(&self.bits, place / 64);
+    pub(super) fn prefetch(&self, arc: usize) {
+        memory::prefetch(&self.bits, arc / 64);
     }
 }
 
-/// A bit for every node: whether it is next to the one that is looked at.
-struct Marks {
+/// A set of nodes, one bit each: the neighbours of the node whose arcs are tested.
+struct NodeSet {
     bits: Vec<u64>,
 }
 
-impl Marks {
-    fn set(&mut self, nodes: &[Node], next: bool) {
+impl NodeSet {
+    fn set(&mut self, nodes: &[Node], present: bool) {
         for &node in nodes {
             let word = &mut self.bits[node as usize / 64];
-            *word = *word & !(1 << (node % 64)) | u64::from(next) << (node % 64);
+            *word = *word & !(1 << (node % 64)) | u64::from(present) << (node % 64);
         }
     }
 
-    fn has(&self, node: Node) -> bool {
+    fn contains(&self, node: Node) -> bool {
         self.bits[node as usize / 64] >> (node % 64) & 1 == 1
     }
 
-    /// Whether the marked node and its neighbour at a place may have one in common.
-    fn maybe(&self, graph: &Graph, node: Node, place: usize) -> bool {
-        /// So many neighbours are looked at, no more.
-        const LOOKS: usize = 128;
-        /// Rows are asked for so many places before they are needed.
+    /// Whether `node`, whose neighbours are in the set, and the target of its arc may have a common
+    /// neighbour.
+    fn maybe_triangle(&self, graph: &Graph, node: Node, arc: usize) -> bool {
+        /// Edges whose ends both have a higher degree are not tested.
+        const MAX_DEGREE: usize = 128;
+        /// Rows are prefetched this many arcs ahead.
         const AHEAD: usize = 8;
         let targets = graph.targets();
-        if let Some(&next) = targets.get(place + AHEAD / 2) {
+        if let Some(&next) = targets.get(arc + AHEAD / 2) {
             graph.prefetch_target(graph.places(next).start);
         }
-        if let Some(&later) = targets.get(place + AHEAD) {
+        if let Some(&later) = targets.get(arc + AHEAD) {
             graph.prefetch_places(later);
         }
-        let [here, there] = [node, targets[place]].map(|node| graph.neighbours(node));
-        if there.len() <= LOOKS {
-            there.iter().any(|&node| self.has(node))
+        let [here, there] = [node, targets[arc]].map(|node| graph.neighbours(node));
+        if there.len() <= MAX_DEGREE {
+            there.iter().any(|&node| self.contains(node))
         } else {
-            here.len() > LOOKS || here.iter().any(|node| there.binary_search(node).is_ok())
+            here.len() > MAX_DEGREE || here.iter().any(|node| there.binary_search(node).is_ok())
         }
     }
 }
@@ -107,7 +108,7 @@ mod tests {
     use crate::rng::{Purpose, Rng};
 
     #[test]
-    fn edges_outside_of_triangles_are_found_but_between_hubs() {
+    fn only_edges_in_triangles_and_between_hubs_are_marked() {
         // Two hubs that share no neighbour, and random edges among the others.
         let n = 2000;
         let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
@@ -122,13 +123,13 @@ mod tests {
         let triangles = Triangles::new(&graph);
         let mut in_none = 0;
         for a in 0..n {
-            for (place, &b) in graph.places(a).zip(graph.neighbours(a)) {
+            for (arc, &b) in graph.places(a).zip(graph.neighbours(a)) {
                 let in_one = graph.neighbours(a).iter().any(|&c| graph.has_edge(b, c));
                 let between_hubs = a < 2 && b < 2;
-                assert_eq!(triangles.maybe(place), in_one || between_hubs, "{a}–{b}");
+                assert_eq!(triangles.maybe(arc), in_one || between_hubs, "{a}–{b}");
                 in_none += usize::from(!in_one);
             }
         }
-        assert!(in_none > 1000 && in_none < graph.arcs(), "both kinds are there");
+        assert!(in_none > 1000 && in_none < graph.arcs(), "the graph has edges of both kinds");
     }
 }

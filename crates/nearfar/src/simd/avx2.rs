@@ -1,4 +1,4 @@
-//! x86-64 with AVX2 and FMA: two registers of eight numbers.
+//! x86-64 with AVX2 and FMA: two registers of eight elements.
 
 use std::arch::x86_64::{
     __m256, _MM_HINT_T0, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_prefetch,
@@ -9,10 +9,10 @@ use std::arch::x86_64::{
 use super::{Vector, Work};
 
 #[derive(Clone, Copy)]
-struct Two(__m256, __m256);
+struct Avx2Vector(__m256, __m256);
 
-// SAFETY, for all of it: the caller promises the instruction set and valid pointers.
-impl Vector for Two {
+// SAFETY, for all methods: the caller guarantees the instruction set and valid pointers.
+impl Vector for Avx2Vector {
     #[inline(always)]
     unsafe fn zero() -> Self {
         unsafe { Self(_mm256_setzero_ps(), _mm256_setzero_ps()) }
@@ -64,9 +64,9 @@ impl Vector for Two {
 
 /// # Safety
 ///
-/// That of [`Work::on`], and the processor has AVX2 and FMA.
+/// The requirements of [`Work::on`]; the processor supports AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
-    // SAFETY: promised by the caller.
-    unsafe { work.on::<Two>() }
+    // SAFETY: guaranteed by the caller.
+    unsafe { work.on::<Avx2Vector>() }
 }

@@ -1,4 +1,4 @@
-//! x86-64 with AVX-512F: one register of sixteen numbers.
+//! x86-64 with AVX-512F: one register of sixteen elements.
 
 use std::arch::x86_64::{
     __m512, _MM_HINT_T0, _mm_prefetch, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd,
@@ -10,10 +10,10 @@ use std::arch::x86_64::{
 use super::{PIECE, Vector, Work};
 
 #[derive(Clone, Copy)]
-struct Wide(__m512);
+struct Avx512Vector(__m512);
 
-// SAFETY, for all of it: the caller promises the instruction set and valid pointers.
-impl Vector for Wide {
+// SAFETY, for all methods: the caller guarantees the instruction set and valid pointers.
+impl Vector for Avx512Vector {
     const MANY: bool = true;
 
     #[inline(always)]
@@ -51,15 +51,16 @@ impl Vector for Wide {
         unsafe { _mm512_reduce_add_ps(self.0) }
     }
 
-    /// Sixteen sums at once: halves of two vectors are added and put side by side, then quarters of
-    /// four, and so on. Within lanes of four numbers first, then across them.
+    /// Sixteen sums in a binary tree: each level adds and interleaves pairs of vectors, first within
+    /// the 128-bit lanes of four elements, then across them.
     #[inline(always)]
     unsafe fn sums(vectors: &[Self; PIECE]) -> [f32; PIECE] {
         unsafe {
-            let low = across(within(vectors, 0), within(vectors, 4));
-            let high = across(within(vectors, 8), within(vectors, 12));
+            let low = sum_across_lanes(sum_within_lanes(vectors, 0), sum_within_lanes(vectors, 4));
+            let high =
+                sum_across_lanes(sum_within_lanes(vectors, 8), sum_within_lanes(vectors, 12));
             let mut out = [0.0; PIECE];
-            Self(across(low, high)).store(out.as_mut_ptr());
+            Self(sum_across_lanes(low, high)).store(out.as_mut_ptr());
             out
         }
     }
@@ -70,15 +71,15 @@ impl Vector for Wide {
     }
 }
 
-/// In each lane of four numbers, the sums of that lane in four vectors from `from` on.
+/// For each 128-bit lane, the sums of that lane in the four vectors from index `from` on.
 ///
 /// # Safety
 ///
-/// The processor has AVX-512F.
+/// The processor supports AVX-512F.
 #[inline(always)]
-unsafe fn within(vectors: &[Wide; PIECE], from: usize) -> __m512 {
-    let [a, b, c, d] = [0, 1, 2, 3].map(|at| vectors[from + at].0);
-    // SAFETY: promised by the caller.
+unsafe fn sum_within_lanes(vectors: &[Avx512Vector; PIECE], from: usize) -> __m512 {
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| vectors[from + i].0);
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
         let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
@@ -88,14 +89,14 @@ unsafe fn within(vectors: &[Wide; PIECE], from: usize) -> __m512 {
     }
 }
 
-/// Sums of two lanes each: two of the first vector, two of the second.
+/// Adds pairs of adjacent lanes: two sums from `a`, then two from `b`.
 ///
 /// # Safety
 ///
-/// The processor has AVX-512F.
+/// The processor supports AVX-512F.
 #[inline(always)]
-unsafe fn across(a: __m512, b: __m512) -> __m512 {
-    // SAFETY: promised by the caller.
+unsafe fn sum_across_lanes(a: __m512, b: __m512) -> __m512 {
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let even = _mm512_shuffle_f32x4::<0b10_00_10_00>(a, b);
         _mm512_add_ps(even, _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b))
@@ -104,9 +105,9 @@ unsafe fn across(a: __m512, b: __m512) -> __m512 {
 
 /// # Safety
 ///
-/// That of [`Work::on`], and the processor has AVX-512F.
+/// The requirements of [`Work::on`]; the processor supports AVX-512F.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
-    // SAFETY: promised by the caller.
-    unsafe { work.on::<Wide>() }
+    // SAFETY: guaranteed by the caller.
+    unsafe { work.on::<Avx512Vector>() }
 }

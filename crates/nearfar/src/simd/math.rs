@@ -1,14 +1,13 @@
-//! How wrong a product is, and what that costs, in operations that compilers turn into vector
-//! code: no table, no branch, no call.
+//! exp, ln and the logistic loss, in operations that compilers vectorise: no table, no branch, no
+//! call.
 //!
 //! # Derivation
 //!
-//! Let x be the product of a near pair, or minus that of a far one: it should be large. With
-//! e = e^−x the pair is wrong by 1 − σ(x) = e / (1 + e), which scales its gradient, and it costs
-//! −log σ(x) = ln(1 + e).
+//! Let x be the dot product of a positive pair, or minus that of a negative pair. With e = e^−x, the
+//! loss of the pair is −log σ(x) = ln(1 + e), and its derivative is −(1 − σ(x)) = −e / (1 + e).
 
-/// (1 − σ(x), −log σ(x)), right to 10⁻⁶, with |x| cut at 30. NaN stays NaN, so a run that diverges
-/// shows it in its loss.
+/// (1 − σ(x), −log σ(x)) to within 10⁻⁶, with x clamped to ±30. NaN stays NaN, so the loss of a run
+/// that diverges is NaN.
 #[inline(always)]
 pub(crate) fn sigmoid_loss(x: f32) -> (f32, f32) {
     let e = exp(-x.clamp(-30.0, 30.0));
@@ -17,10 +16,10 @@ pub(crate) fn sigmoid_loss(x: f32) -> (f32, f32) {
 
 /// e^x for |x| ≤ 87.
 ///
-/// e^x = 2^k e^r with k = round(x / ln 2), so |r| ≤ ln 2 / 2, where seven terms of the series do.
+/// e^x = 2^k e^r with k = round(x / ln 2), so |r| ≤ ln 2 / 2, where seven terms of the series suffice.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    /// Adding this to a small number leaves its nearest integer in the last bits.
+    /// 1.5 · 2²³: adding it to a small number leaves the nearest integer in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
     /// ln 2 in two parts; the product of k and the first is exact.
     const LN2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
@@ -41,16 +40,17 @@ pub(crate) fn exp(x: f32) -> f32 {
 /// y = 2^k m with m in [√½, √2), and ln m = 2 artanh s with s = (m − 1) / (m + 1), |s| < 0.172.
 #[inline(always)]
 pub(crate) fn ln(y: f32) -> f32 {
-    const HALF_ROOT: u32 = 0x3f35_04f3;
-    let above = y.to_bits().wrapping_sub(HALF_ROOT);
+    /// √½ as bits.
+    const ROOT_HALF: u32 = 0x3f35_04f3;
+    let above = y.to_bits().wrapping_sub(ROOT_HALF);
     let k = (above >> 23).cast_signed() as f32;
-    let m = f32::from_bits((above & 0x007f_ffff).wrapping_add(HALF_ROOT));
+    let m = f32::from_bits((above & 0x007f_ffff).wrapping_add(ROOT_HALF));
     let s = (m - 1.0) / (m + 1.0);
     let square = s * s;
     let series = square * (1.0 / 7.0) + 0.2;
     let series = square * series + 1.0 / 3.0;
     let series = square * series + 1.0;
-    // NaN has lost itself in the bits.
+    // The bit operations turn NaN into a number.
     if y.is_nan() { y } else { k * std::f32::consts::LN_2 + 2.0 * s * series }
 }
 
@@ -59,21 +59,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn right_to_six_digits() {
-        for at in -40_000..=40_000 {
-            let x = at as f32 * 0.001;
+    fn errors_are_below_one_millionth() {
+        for i in -40_000..=40_000 {
+            let x = i as f32 * 0.001;
             let e = (-f64::from(x.clamp(-30.0, 30.0))).exp();
-            let (wrong, loss) = sigmoid_loss(x);
-            assert!((f64::from(wrong) - e / (1.0 + e)).abs() < 1e-6, "{x}");
+            let (scale, loss) = sigmoid_loss(x);
+            assert!((f64::from(scale) - e / (1.0 + e)).abs() < 1e-6, "{x}");
             assert!((f64::from(loss) - e.ln_1p()).abs() < 1e-6 * (1.0 + e.ln_1p()), "{x}");
         }
     }
 
     #[test]
-    fn infinity_is_cut_and_nan_stays() {
+    fn infinity_is_clamped_and_nan_stays() {
         assert_eq!(sigmoid_loss(f32::INFINITY), sigmoid_loss(30.0));
         assert_eq!(sigmoid_loss(f32::NEG_INFINITY), sigmoid_loss(-30.0));
-        let (wrong, loss) = sigmoid_loss(f32::NAN);
-        assert!(wrong.is_nan() && loss.is_nan());
+        let (scale, loss) = sigmoid_loss(f32::NAN);
+        assert!(scale.is_nan() && loss.is_nan());
     }
 }

@@ -1,11 +1,12 @@
-//! Vector arithmetic, written once over a small [`Vector`] and compiled for each instruction set.
+//! Vector arithmetic, written once over the small trait [`Vector`] and compiled for each instruction
+//! set.
 //!
-//! Which set runs is decided once, at run time ([`InstructionSet::detect`]). Sets differ in the
-//! order of sums, so results agree to about six digits between them, and to the bit within each.
-//! Plain Rust ([`scalar`]) is the reference for the others.
+//! The set is chosen once, at run time ([`InstructionSet::detect`]). Sets differ in the order of
+//! sums, so results agree to about six digits between sets, and bit for bit within one. Plain Rust
+//! ([`scalar`]) is the reference.
 
 #![allow(unsafe_code)]
-#![allow(clippy::inline_always, reason = "a vector that is not inlined is not in a register")]
+#![allow(clippy::inline_always, reason = "vectors stay in registers only if inlined")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -18,13 +19,13 @@ mod scalar;
 
 pub(crate) use math::{exp, ln, sigmoid_loss};
 
-/// Numbers in a [`Vector`]; rows of vectors are padded with zeros to a multiple of this.
+/// Elements of a [`Vector`]; rows of embeddings are padded with zeros to a multiple of this.
 pub const LANES: usize = 16;
 
-/// Vectors that [`Vector::sums`] takes: as many as fit the registers with their factors.
+/// Vectors that [`Vector::sums`] takes: as many as fit the registers together with their factors.
 pub const PIECE: usize = 16;
 
-/// An instruction set that this machine has.
+/// An instruction set that this machine supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionSet(Set);
 
@@ -38,13 +39,13 @@ enum Set {
     /// 512-bit vectors.
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// 128-bit vectors of ARM.
+    /// 128-bit vectors on ARM.
     #[cfg(target_arch = "aarch64")]
     Neon,
 }
 
 impl InstructionSet {
-    /// All that this machine can run, plain Rust first and the fastest last.
+    /// All sets that this machine supports, plain Rust first and the fastest last.
     pub fn available() -> Vec<Self> {
         let mut all = vec![Self(Set::Scalar)];
         #[cfg(target_arch = "x86_64")]
@@ -61,24 +62,24 @@ impl InstructionSet {
         all
     }
 
-    /// Its name.
+    /// The name, in lower case: `scalar`, `avx2`, `avx512` or `neon`.
     pub fn name(self) -> String {
         format!("{:?}", self.0).to_lowercase()
     }
 
-    /// The fastest that this machine can run.
+    /// The fastest set that this machine supports.
     pub fn detect() -> Self {
         Self::available().pop().unwrap_or(Self(Set::Scalar))
     }
 
-    /// Does some work with this instruction set.
+    /// Runs an operation with this instruction set.
     ///
     /// # Safety
     ///
-    /// Whatever the work asks for, but for the instruction set.
+    /// The requirements of [`Work::on`], except for the instruction set.
     pub(crate) unsafe fn run<W: Work>(self, work: W) -> W::Out {
-        // SAFETY: a set is only made by `available`, where the processor was asked for it; the
-        // rest is promised by the caller.
+        // SAFETY: sets other than `Scalar` are constructed by `available` only, which checks that
+        // the processor supports them; the caller guarantees the rest.
         unsafe {
             match self.0 {
                 Set::Scalar => scalar::run(work),
@@ -93,26 +94,27 @@ impl InstructionSet {
     }
 }
 
-/// Something that every instruction set can do, each in its own registers.
+/// An operation that is compiled for every instruction set.
 pub(crate) trait Work {
     type Out;
 
-    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the set.
+    /// Runs the operation. Implementations are `#[inline(always)]`, so that they are compiled with
+    /// the features of the caller.
     ///
     /// # Safety
     ///
-    /// The processor has the instruction set of the vector.
+    /// The processor supports the instruction set of the vector.
     unsafe fn on<V: Vector>(self) -> Self::Out;
 }
 
-/// [`LANES`] numbers, in one register or in several.
+/// [`LANES`] numbers in one or several registers.
 ///
 /// # Safety
 ///
-/// The methods may only be called where the processor has the instruction set of the implementor.
-/// Pointers must be valid for [`LANES`] numbers.
+/// The processor must support the instruction set of the implementor. Pointers must be valid for
+/// [`LANES`] elements.
 pub(crate) trait Vector: Copy {
-    /// Whether thirty of them fit the registers of the processor.
+    /// Whether the processor has registers for thirty vectors.
     const MANY: bool = false;
 
     unsafe fn zero() -> Self;
@@ -124,7 +126,7 @@ pub(crate) trait Vector: Copy {
     /// self · b + c
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     unsafe fn sum(self) -> f32;
-    /// The sum of each.
+    /// The sum of each vector.
     #[inline(always)]
     unsafe fn sums(vectors: &[Self; PIECE]) -> [f32; PIECE] {
         // SAFETY: as for all methods.

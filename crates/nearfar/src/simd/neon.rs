@@ -1,4 +1,4 @@
-//! 64-bit ARM, which always has NEON: four registers of four numbers.
+//! 64-bit ARM, which always has NEON: four registers of four elements.
 
 use std::arch::aarch64::{
     float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmulq_f32, vst1q_f32,
@@ -7,10 +7,10 @@ use std::arch::aarch64::{
 use super::{Vector, Work};
 
 #[derive(Clone, Copy)]
-struct Four([float32x4_t; 4]);
+struct NeonVector([float32x4_t; 4]);
 
-// SAFETY, for all of it: the caller promises valid pointers.
-impl Vector for Four {
+// SAFETY, for all methods: the caller guarantees valid pointers.
+impl Vector for NeonVector {
     #[inline(always)]
     unsafe fn zero() -> Self {
         unsafe { Self::splat(0.0) }
@@ -35,19 +35,19 @@ impl Vector for Four {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        for (at, part) in self.0.into_iter().enumerate() {
-            unsafe { vst1q_f32(to.add(4 * at), part) }
+        for (i, register) in self.0.into_iter().enumerate() {
+            unsafe { vst1q_f32(to.add(4 * i), register) }
         }
     }
 
     #[inline(always)]
     unsafe fn mul(self, b: Self) -> Self {
-        unsafe { Self(std::array::from_fn(|at| vmulq_f32(self.0[at], b.0[at]))) }
+        unsafe { Self(std::array::from_fn(|i| vmulq_f32(self.0[i], b.0[i]))) }
     }
 
     #[inline(always)]
     unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-        unsafe { Self(std::array::from_fn(|at| vfmaq_f32(c.0[at], self.0[at], b.0[at]))) }
+        unsafe { Self(std::array::from_fn(|i| vfmaq_f32(c.0[i], self.0[i], b.0[i]))) }
     }
 
     #[inline(always)]
@@ -59,8 +59,8 @@ impl Vector for Four {
 
 /// # Safety
 ///
-/// That of [`Work::on`].
+/// The requirements of [`Work::on`].
 pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
-    // SAFETY: promised by the caller; every 64-bit ARM has NEON.
-    unsafe { work.on::<Four>() }
+    // SAFETY: guaranteed by the caller; every 64-bit ARM processor supports NEON.
+    unsafe { work.on::<NeonVector>() }
 }

@@ -1,11 +1,11 @@
-//! Plain Rust, the reference for the others.
+//! Plain Rust, the reference for the other instruction sets.
 
 use super::{LANES, Vector, Work};
 
 #[derive(Clone, Copy)]
-struct Plain([f32; LANES]);
+struct ScalarVector([f32; LANES]);
 
-impl Vector for Plain {
+impl Vector for ScalarVector {
     unsafe fn zero() -> Self {
         Self([0.0; LANES])
     }
@@ -16,7 +16,7 @@ impl Vector for Plain {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller gives a pointer to LANES numbers; arrays are not aligned more.
+        // SAFETY: the pointer is valid for LANES elements; arrays have the alignment of an element.
         unsafe { Self(from.cast::<[f32; LANES]>().read()) }
     }
 
@@ -43,8 +43,8 @@ impl Vector for Plain {
 
 /// # Safety
 ///
-/// That of [`Work::on`].
+/// The requirements of [`Work::on`].
 pub(super) unsafe fn run<W: Work>(work: W) -> W::Out {
-    // SAFETY: promised by the caller; plain Rust runs everywhere.
-    unsafe { work.on::<Plain>() }
+    // SAFETY: guaranteed by the caller; plain Rust needs no instruction set.
+    unsafe { work.on::<ScalarVector>() }
 }

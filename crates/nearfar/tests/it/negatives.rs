@@ -1,7 +1,7 @@
-//! The conformance suite: every sampler against its law, computed by the formula.
+//! The conformance suite: every sampler against its distribution, computed by the formula.
 //!
-//! A law passes if no centre's draws are improbable: chi-square at a fixed seed, the bound at a
-//! probability of about 3 in a million. Nodes that the law excludes must never be drawn.
+//! Draws of every centre are compared by a chi-square test with a fixed seed, at a significance of
+//! about 3 in a million. Nodes of probability 0 must never be drawn.
 
 use std::sync::Arc;
 
@@ -41,27 +41,29 @@ fn disconnected() -> Vec<(&'static str, Arc<Graph>)> {
     ]
 }
 
-/// Compares draws with the law of every centre for which there is one.
-fn check(what: &str, sampler: &dyn NegativeSampler, law: impl Fn(usize) -> Option<Vec<f64>>) {
+/// Compares probabilities and draws of every centre with the expected distribution. `expected`
+/// returns `None` after the last centre, and NaN for a centre without negatives.
+fn check(what: &str, sampler: &dyn NegativeSampler, expected: impl Fn(usize) -> Option<Vec<f64>>) {
     let mut out = vec![0; DRAWS];
     for centre in 0.. {
-        let Some(law) = law(centre) else { break };
-        if law[centre].is_nan() {
+        let Some(expected) = expected(centre) else { break };
+        if expected[centre].is_nan() {
             assert!(!sampler.has_negatives(centre as Node), "{what}: centre {centre}");
             continue;
         }
         assert!(sampler.has_negatives(centre as Node), "{what}: centre {centre}");
-        let mut exact = vec![f64::NAN; law.len()];
-        sampler.probabilities(centre as Node, &mut exact);
-        let off = exact.iter().zip(&law).map(|(p, law)| (p - law).abs()).fold(0.0, f64::max);
-        assert!(off < 1e-12, "{what}: centre {centre}: {off:e} off its law");
+        let mut probabilities = vec![f64::NAN; expected.len()];
+        sampler.probabilities(centre as Node, &mut probabilities);
+        let errors = probabilities.iter().zip(&expected).map(|(p, expected)| (p - expected).abs());
+        let error = errors.fold(0.0, f64::max);
+        assert!(error < 1e-12, "{what}: centre {centre}: probabilities differ by {error:e}");
         let mut rng = Rng::new(1, Purpose::Negative, 0, centre as u64);
         sampler.fill(centre as Node, &mut rng, &mut out);
-        let mut counts = vec![0_u32; law.len()];
+        let mut counts = vec![0_u32; expected.len()];
         for &negative in &out {
             counts[negative as usize] += 1;
         }
-        let (chi2, freedom) = chi_square(&counts, &law);
+        let (chi2, freedom) = chi_square(&counts, &expected);
         let bound = chi_square_bound(freedom);
         assert!(chi2 <= bound, "{what}: centre {centre}: chi-square {chi2:.1} over {bound:.1}");
     }
@@ -102,7 +104,7 @@ fn edge() {
         check(name, &*sampler(&graph, &config), |i| {
             (i < graph.nodes()).then(|| {
                 let p = naive::edge(&graph, i);
-                // A centre next to all others has no law.
+                // A centre adjacent to all other nodes has no negatives.
                 if p.iter().all(|p| p.is_nan()) { vec![f64::NAN; p.len()] } else { p }
             })
         });
@@ -111,22 +113,22 @@ fn edge() {
 
 #[test]
 fn distance_and_its_bounds() {
-    type Cut = fn(f64, f64) -> f64;
-    let cuts: [(Negatives, Cut); 3] = [
+    type Clamp = fn(f64, f64) -> f64;
+    let clamps: [(Negatives, Clamp); 3] = [
         (Negatives::Distance, |p, _| p),
         (Negatives::DistanceMin, f64::min),
         (Negatives::DistanceMax, f64::max),
     ];
     for (name, graph) in connected().into_iter().chain(disconnected()) {
         let distances = Distances::new(&graph, None);
-        for (negatives, cut) in cuts {
+        for (negatives, clamp) in clamps {
             for gamma in [1.0, 0.0, 0.5, 1.25, 6.0, -1.0, -4.0] {
                 for strategy in [Strategy::Table, Strategy::Levels] {
                     let config =
                         NegativeConfig { negatives, gamma, strategy, ..Default::default() };
                     let what = format!("{name}, {negatives:?} by {strategy:?}, gamma {gamma}");
                     check(&what, &*sampler(&graph, &config), |i| {
-                        (i < graph.nodes()).then(|| naive::bounded(&distances, i, gamma, cut))
+                        (i < graph.nodes()).then(|| naive::bounded(&distances, i, gamma, clamp))
                     });
                 }
             }
@@ -180,7 +182,7 @@ fn landmark() {
 }
 
 #[test]
-fn far_is_as_far_as_it_is_told() {
+fn the_distance_between_components_can_be_set() {
     for (name, graph) in disconnected() {
         for far in [1, 3, 40, 5000] {
             let distances = Distances::new(&graph, Some(far));
@@ -206,8 +208,8 @@ fn far_is_as_far_as_it_is_told() {
                     (i < graph.nodes())
                         .then(|| naive::landmark_approx(&distances, &landmarks, i, gamma))
                 });
-                let scalable = sampler(&graph, &config(Negatives::Landmark, Strategy::Auto));
-                check(&format!("{name}, far {far}, landmark"), &*scalable, |i| {
+                let landmark = sampler(&graph, &config(Negatives::Landmark, Strategy::Auto));
+                check(&format!("{name}, far {far}, landmark"), &*landmark, |i| {
                     (i < graph.nodes()).then(|| naive::landmark(&distances, &landmarks, i, gamma))
                 });
             }
@@ -216,7 +218,7 @@ fn far_is_as_far_as_it_is_told() {
 }
 
 #[test]
-fn distances_over_255_hops_are_drawn_by_as_they_are() {
+fn distances_over_255_hops_are_not_truncated() {
     let graph = Arc::new(path(400));
     let distances = Distances::new(&graph, None);
     let landmarks = naive::Landmarks::new(&graph, &distances, 40);
@@ -271,29 +273,29 @@ fn draws_do_not_depend_on_threads_or_order() {
 }
 
 #[test]
-fn plans_fit_their_budget_or_say_what_would() {
+fn plans_fit_their_budget_or_name_an_alternative() {
     let graph = random(2000, 6000, 1);
     let config = |negatives| NegativeConfig { negatives, ..Default::default() };
     let plan = |negatives, budget: &Budget| NegativePlan::new(&graph, &config(negatives), budget);
-    let roomy = plan(Negatives::Auto, &Budget::default()).unwrap();
-    assert_eq!((roomy.negatives, roomy.strategy), (Negatives::Distance, Some(Strategy::Table)));
-    let tight = Budget { memory: 3_000_000, ..Default::default() };
-    let auto = plan(Negatives::Auto, &tight).unwrap();
+    let large = plan(Negatives::Auto, &Budget::default()).unwrap();
+    assert_eq!((large.negatives, large.strategy), (Negatives::Distance, Some(Strategy::Table)));
+    let small = Budget { memory: 3_000_000, ..Default::default() };
+    let auto = plan(Negatives::Auto, &small).unwrap();
     assert_eq!((auto.negatives, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
-    let error = plan(Negatives::Distance, &tight).unwrap_err().to_string();
+    let error = plan(Negatives::Distance, &small).unwrap_err().to_string();
     assert!(error.contains("landmark-approx"), "{error}");
-    let once = Budget { fills: Some(1), ..tight };
+    let once = Budget { fills: Some(1), ..small };
     let levels = plan(Negatives::Distance, &once).unwrap();
     assert_eq!(levels.strategy, Some(Strategy::Levels));
     assert!(levels.bytes <= once.memory);
-    // Exact laws draw much at a time, which takes room as well.
+    // Exact distances are drawn from in large batches, whose memory counts too.
     let ahead = Budget { ahead: 8_000_000_000, ..Default::default() };
     let auto = plan(Negatives::Auto, &ahead).unwrap();
     assert_eq!((auto.negatives, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
 }
 
 #[test]
-fn large_graphs_have_as_many_landmarks_as_are_quickly_found() {
+fn the_default_number_of_landmarks_is_limited_by_memory_and_time() {
     let config =
         NegativeConfig { negatives: Negatives::LandmarkApprox, ..NegativeConfig::default() };
     let landmarks = |nodes, edges| {
@@ -301,33 +303,36 @@ fn large_graphs_have_as_many_landmarks_as_are_quickly_found() {
         NegativePlan::new(&graph, &config, &Budget::default()).unwrap().landmarks.unwrap()
     };
     assert_eq!(landmarks(70_000, 70_000), 7000, "10 % of the nodes");
-    assert_eq!(landmarks(90_000, 90_000), 8000, "distances of 64 MB");
+    assert_eq!(landmarks(90_000, 90_000), 8000, "64 MB of distances");
     let many = landmarks(90_000, 900_000);
-    assert!((5000..5400).contains(&many), "{many}, by 10¹⁰ looks at 1.9 million nodes and edges");
+    assert!(
+        (5000..5400).contains(&many),
+        "{many} searches of 1.9 million nodes and edges are 10¹⁰ steps"
+    );
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_settings_are_errors() {
     let graph = random(50, 100, 1);
-    let refused = |config: NegativeConfig| {
+    let error = |config: NegativeConfig| {
         let plan = NegativePlan::new(&graph, &config, &Budget::default());
         plan.unwrap_err().to_string()
     };
     let base = NegativeConfig { negatives: Negatives::LandmarkApprox, ..Default::default() };
     for gamma in [f64::NAN, f64::INFINITY, -65.0] {
-        assert!(refused(NegativeConfig { gamma, ..base.clone() }).contains("gamma"));
+        assert!(error(NegativeConfig { gamma, ..base.clone() }).contains("gamma"));
     }
     for degree_power in [f64::NAN, -0.5] {
-        let message = refused(NegativeConfig { degree_power, ..base.clone() });
+        let message = error(NegativeConfig { degree_power, ..base.clone() });
         assert!(message.contains("degree-power"));
     }
-    for amount in [
+    for count in [
         LandmarkCount::Count(0),
         LandmarkCount::Count(51),
         LandmarkCount::Fraction(0.0),
         LandmarkCount::Fraction(1.5),
     ] {
-        let landmarks = Some(amount);
-        assert!(refused(NegativeConfig { landmarks, ..base.clone() }).contains("landmarks"));
+        let landmarks = Some(count);
+        assert!(error(NegativeConfig { landmarks, ..base.clone() }).contains("landmarks"));
     }
 }

@@ -1,4 +1,4 @@
-//! Walks against the law of their steps.
+//! Walks against the distribution of their steps.
 
 use std::sync::Arc;
 
@@ -20,24 +20,26 @@ pub(crate) fn weighted() -> Arc<Graph> {
     Arc::new(EdgeList { pairs, weights, ids }.build().unwrap().0)
 }
 
-/// α(x) of node2vec, times the weight of the edge, for a walk from `before` that is at `node`.
-fn weights_of_steps(graph: &Graph, before: Option<Node>, node: Node, p: f64, q: f64) -> Vec<f64> {
-    let mut law = vec![0.0; graph.nodes()];
-    for (at, &next) in graph.neighbours(node).iter().enumerate() {
-        let weight = graph.weights(node).map_or(1.0, |weights| f64::from(weights[at]));
+/// The probability of each next node: α(x) of node2vec times the weight of the edge, normalised,
+/// for a walk that came from `before` to `node`.
+fn step_probabilities(graph: &Graph, before: Option<Node>, node: Node, p: f64, q: f64) -> Vec<f64> {
+    let mut steps = vec![0.0; graph.nodes()];
+    for (edge, &next) in graph.neighbours(node).iter().enumerate() {
+        let weight = graph.weights(node).map_or(1.0, |weights| f64::from(weights[edge]));
         let alpha = match before {
             None => 1.0,
             Some(before) if before == next => 1.0 / p,
             Some(before) if graph.has_edge(before, next) => 1.0,
             Some(_) => 1.0 / q,
         };
-        law[next as usize] = weight * alpha;
+        steps[next as usize] = weight * alpha;
     }
-    let total: f64 = law.iter().sum();
-    law.iter().map(|weight| weight / total).collect()
+    let total: f64 = steps.iter().sum();
+    steps.iter().map(|weight| weight / total).collect()
 }
 
-/// Counts the steps of many walks by the two nodes before them and compares each with its law.
+/// Counts the steps of many walks by the two nodes before them, and compares the counts with
+/// [`step_probabilities`].
 fn check(graph: &Graph, source: &dyn PositiveSource, p: f64, q: f64) {
     let n = graph.nodes();
     let mut counts = vec![vec![0_u32; n]; n * n];
@@ -57,8 +59,8 @@ fn check(graph: &Graph, source: &dyn PositiveSource, p: f64, q: f64) {
     for before in 0..n as Node {
         for &node in graph.neighbours(before) {
             let counts = &counts[before as usize * n + node as usize];
-            let law = weights_of_steps(graph, Some(before), node, p, q);
-            let (chi2, freedom) = chi_square(counts, &law);
+            let expected = step_probabilities(graph, Some(before), node, p, q);
+            let (chi2, freedom) = chi_square(counts, &expected);
             let bound = chi_square_bound(freedom);
             assert!(chi2 <= bound, "{before} → {node}, p {p}, q {q}: {chi2:.1} over {bound:.1}");
         }
@@ -91,7 +93,7 @@ fn second_order_walks_follow_p_and_q() {
 }
 
 #[test]
-fn isolated_nodes_walk_nowhere() {
+fn walks_from_isolated_nodes_have_one_node() {
     let graph = Arc::new(graphs::graph(3, &[(0, 1)]));
     let sources: [Box<dyn PositiveSource>; 2] =
         [Box::new(Walk::new(&graph)), Box::new(Node2Vec::new(&graph, 0.5, 2.0).unwrap())];
@@ -110,7 +112,7 @@ fn isolated_nodes_walk_nowhere() {
 }
 
 #[test]
-fn walks_side_by_side_are_those_taken_one_by_one() {
+fn interleaved_walks_equal_single_walks() {
     let graph = Arc::new(graphs::islands());
     let sources: [Box<dyn PositiveSource>; 3] = [
         Box::new(Walk::new(&graph)),
@@ -121,13 +123,13 @@ fn walks_side_by_side_are_those_taken_one_by_one() {
     let rngs: Vec<Rng> =
         (0..starts.len()).map(|w| Rng::new(1, Purpose::Walk, 0, w as u64)).collect();
     for source in sources {
-        let mut together = vec![0; 6 * starts.len()];
-        source.walks(&starts, &mut rngs.clone(), &mut together);
+        let mut interleaved = vec![0; 6 * starts.len()];
+        source.walks(&starts, &mut rngs.clone(), &mut interleaved);
         for (w, &start) in starts.iter().enumerate() {
-            let mut alone = [start; 6];
-            source.walk(start, &mut rngs[w].clone(), &mut alone);
-            let walk = together.iter().skip(w).step_by(starts.len()).copied();
-            assert!(walk.eq(alone), "from {start}");
+            let mut single = [start; 6];
+            source.walk(start, &mut rngs[w].clone(), &mut single);
+            let walk = interleaved.iter().skip(w).step_by(starts.len()).copied();
+            assert!(walk.eq(single), "from {start}");
         }
     }
 }
@@ -149,23 +151,23 @@ fn edges_are_drawn_by_weight() {
             }
         }
         let weight = |a: Node, b: Node| match graph.neighbours(a).binary_search(&b) {
-            Ok(at) => graph.weights(a).map_or(1.0, |weights| f64::from(weights[at])),
+            Ok(edge) => graph.weights(a).map_or(1.0, |weights| f64::from(weights[edge])),
             Err(_) => 0.0,
         };
-        let law: Vec<f64> =
-            (0..(n * n) as Node).map(|cell| weight(cell / n as Node, cell % n as Node)).collect();
-        let total: f64 = law.iter().sum();
-        let law: Vec<f64> = law.iter().map(|weight| weight / total).collect();
-        let (chi2, freedom) = chi_square(&counts, &law);
+        let weights: Vec<f64> =
+            (0..(n * n) as Node).map(|pair| weight(pair / n as Node, pair % n as Node)).collect();
+        let total: f64 = weights.iter().sum();
+        let expected: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
+        let (chi2, freedom) = chi_square(&counts, &expected);
         assert!(chi2 <= chi_square_bound(freedom), "{chi2:.1} with {freedom} degrees of freedom");
     }
 }
 
-/// π by the formula: the mean of C − 1 powers of the matrix of steps, returns left out.
+/// π by the formula: the mean of C − 1 powers of the transition matrix, without the diagonal.
 pub(crate) fn cooccurrence(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
     let n = graph.nodes();
     let steps: Vec<Vec<f64>> =
-        (0..n as Node).map(|node| weights_of_steps(graph, None, node, 1.0, 1.0)).collect();
+        (0..n as Node).map(|node| step_probabilities(graph, None, node, 1.0, 1.0)).collect();
     let mut power: Vec<Vec<f64>> =
         (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
     let mut pi = vec![vec![0.0; n]; n];
@@ -173,8 +175,8 @@ pub(crate) fn cooccurrence(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
         let times_step = |row: &Vec<f64>| -> Vec<f64> {
             // A walk ends at a node without neighbours.
             let from = |&k: &usize| row[k] > 0.0 && graph.degree(k as Node) > 0;
-            let at: Vec<usize> = (0..n).filter(from).collect();
-            (0..n).map(|j| at.iter().map(|&k| row[k] * steps[k][j]).sum()).collect()
+            let from: Vec<usize> = (0..n).filter(from).collect();
+            (0..n).map(|j| from.iter().map(|&k| row[k] * steps[k][j]).sum()).collect()
         };
         power = power.iter().map(times_step).collect();
         for i in 0..n {
@@ -187,25 +189,28 @@ pub(crate) fn cooccurrence(graph: &Graph, context: usize) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn meetings_are_powers_of_the_matrix_of_steps() {
+fn cooccurrence_is_the_mean_of_powers_of_the_transition_matrix() {
     let graphs = [(*karate()).clone(), (*weighted()).clone(), graphs::islands(), graphs::path(9)];
     let mut row = CooccurrenceRow::default();
     for graph in graphs {
         for context in [2, 3, 5, 12] {
-            let law = cooccurrence(&graph, context);
+            let expected = cooccurrence(&graph, context);
             let cooccurrence = Cooccurrence::new(&graph, context);
-            for (start, law) in law.iter().enumerate() {
+            for (start, expected) in expected.iter().enumerate() {
                 cooccurrence.fill(start as Node, &mut row);
                 let mut found = vec![0.0; graph.nodes()];
                 row.iter().for_each(|(node, p)| found[node as usize] = p);
-                for (found, exact) in found.iter().zip(law) {
-                    assert!((found - exact).abs() < 1e-12, "{found} instead of {exact}");
+                for (found, exact) in found.iter().zip(expected) {
+                    assert!((found - exact).abs() < 1e-12, "{found}, expected {exact}");
                 }
                 let hops = naive::hops(&graph, start);
                 for (d, found) in (1..).zip(row.by_distance()) {
-                    let at = |&node: &usize| hops[node] == Some(d);
-                    let exact: f64 = (0..graph.nodes()).filter(at).map(|node| law[node]).sum();
-                    assert!((found - exact).abs() < 1e-12, "{found} at {d} instead of {exact}");
+                    let level = (0..graph.nodes()).filter(|&node| hops[node] == Some(d));
+                    let exact: f64 = level.map(|node| expected[node]).sum();
+                    assert!(
+                        (found - exact).abs() < 1e-12,
+                        "{found} at distance {d}, expected {exact}"
+                    );
                 }
             }
         }
@@ -213,15 +218,15 @@ fn meetings_are_powers_of_the_matrix_of_steps() {
 }
 
 #[test]
-fn walks_meet_whom_the_law_says() {
+fn sampled_walks_match_exact_cooccurrence() {
     let graph = weighted();
     let (walk, cooccurrence) = (Walk::new(&graph), Cooccurrence::new(&graph, 6));
     let mut row = CooccurrenceRow::default();
     for start in 0..5 {
         cooccurrence.fill(start, &mut row);
-        let mut law = vec![0.0; graph.nodes()];
-        row.iter().for_each(|(node, p)| law[node as usize] = p);
-        // A walk's nodes depend on each other; one of each walk does not.
+        let mut expected = vec![0.0; graph.nodes()];
+        row.iter().for_each(|(node, p)| expected[node as usize] = p);
+        // The nodes of a walk are not independent, so one node of each walk is counted.
         let mut counts = vec![0_u32; graph.nodes()];
         let mut rng = Rng::new(1, Purpose::Walk, 0, u64::from(start));
         let mut nodes = [0; 6];
@@ -229,8 +234,8 @@ fn walks_meet_whom_the_law_says() {
             assert_eq!(walk.walk(start, &mut rng, &mut nodes), 6);
             counts[nodes[1 + rng.below(5)] as usize] += 1;
         }
-        law[start as usize] = 1.0 - law.iter().sum::<f64>();
-        let (chi2, freedom) = chi_square(&counts, &law);
+        expected[start as usize] = 1.0 - expected.iter().sum::<f64>();
+        let (chi2, freedom) = chi_square(&counts, &expected);
         let bound = chi_square_bound(freedom);
         assert!(chi2 <= bound, "from {start}: {chi2:.1} over {bound:.1}");
     }

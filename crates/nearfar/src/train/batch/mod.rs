@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, small_vectors};
 use super::config::Model;
 use super::plan::TrainPlan;
-use crate::encode::{Adam, Encoder, Kind, Network};
+use crate::encode::{Adam, Encoder, Network, NetworkKind};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::memory::Aligned;
@@ -166,12 +166,12 @@ impl Backend for Batches<'_> {
 }
 
 /// The network of a model; `None` if its vectors are a table.
-fn network_kind(model: Model) -> Option<Kind> {
+fn network_kind(model: Model) -> Option<NetworkKind> {
     match model {
         Model::Deepwalk | Model::Node2vec | Model::Line => None,
-        Model::Gae | Model::Gcn => Some(Kind::Gcn),
-        Model::Vgae => Some(Kind::Variational),
-        Model::Sage => Some(Kind::Sage),
+        Model::Gae | Model::Gcn => Some(NetworkKind::Gcn),
+        Model::Vgae => Some(NetworkKind::Variational),
+        Model::Sage => Some(NetworkKind::Sage),
     }
 }
 
