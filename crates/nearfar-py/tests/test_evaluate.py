@@ -176,7 +176,7 @@ WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ([1, "1"] * 17, {}, ValueError, "labels 1 and '1' are both written as '1'"),
     (["a", "b"] * 17, {"train_ratio": 2}, ValueError, "train_ratio is 2; it takes a share between 0 and 1"),
     (["a", "b"] * 17, {"train_size": 0.5}, TypeError, "did you mean 'train_ratio'"),
-    (["a", "b"] * 17, {"splits": ["train", "tset"] * 17}, ValueError, "row 1: 'tset' where train, val or test"),
+    (["a", "b"] * 17, {"splits": ["train", "tset"] * 17}, ValueError, "row 1: 'tset' is not a split; expected train, val or test"),
     (["a", "b"] * 17, {"splits": {0: "train"}, "repeats": 3}, ValueError, "repeats is for random parts"),
     (["a", "b"] * 17, {"ids": range(34)}, ValueError, "ids are for arrays"),
     (np.full((34, 2), 0.5), {}, ValueError, r"labels of shape \(34, 2\); it takes one for each node"),

@@ -46,6 +46,6 @@ def test_what_is_wrong_is_said(emb: nearfar.Embedding, tmp_path: Path) -> None:
         nearfar.report(emb, page, perplexitty=3)
     with pytest.raises(ValueError, match="it takes 1 to 1000"):
         nearfar.report(emb, page, perplexity=0)
-    with pytest.raises(OSError, match="make it, or choose another"):
+    with pytest.raises(OSError, match="create it or choose another"):
         nearfar.report(emb, tmp_path / "no" / "page.html")
     assert not page.exists()
