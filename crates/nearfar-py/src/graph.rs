@@ -82,7 +82,7 @@ impl Graph {
         let graph = work::run(py, None, None, move |_| {
             let offsets: Vec<usize> = offsets.into_iter().map(|at| at as usize).collect();
             let ids = names(offsets.len().saturating_sub(1), None);
-            let rows = nearfar::graph::Rows { offsets, targets, weights, ids };
+            let rows = nearfar::graph::CsrRows { offsets, targets, weights, ids };
             let (graph, dropped) = rows.build()?;
             Ok(Dataset { dropped, ..Dataset::of(graph) })
         })?;
@@ -141,16 +141,14 @@ impl Graph {
         ids(py, self.shared.ids())
     }
 
-    /// PeriodicScores edge once: sources, targets, and weights if there are any.
+    /// Every edge once: sources, targets, and weights if there are any.
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
         let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        for row in 0..graph.nodes() as Node {
-            for (at, &to) in graph.neighbours(row).iter().enumerate().filter(|(_, to)| row < **to) {
-                sources.push(row);
-                targets.push(to);
-                weights.extend(graph.weights(row).map(|weights| weights[at]));
-            }
+        for (a, b, weight) in graph.edges_once() {
+            sources.push(a);
+            targets.push(b);
+            weights.extend(weight);
         }
         let weights = graph.is_weighted().then(|| PyArray1::from_vec(py, weights));
         (PyArray1::from_vec(py, sources), PyArray1::from_vec(py, targets), weights)
@@ -197,7 +195,7 @@ impl Graph {
 
 impl Graph {
     fn of(dataset: Dataset) -> Self {
-        let Dataset { graph, labels, splits, dropped, notes } = dataset;
+        let Dataset { graph, labels, splits, dropped, notes, .. } = dataset;
         Self { shared: Arc::new(graph), labels, splits, dropped, notes }
     }
 }

@@ -83,8 +83,7 @@ impl Node2Vec {
             }
         }
         let (back, on) = (1.0 / p, 1.0 / q);
-        let sum =
-            |node| graph.weights(node).unwrap_or_default().iter().map(|&w| f64::from(w)).sum();
+        let sums = || (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node)).collect();
         Ok(Self {
             first: Walk::new(graph),
             boards: [
@@ -93,7 +92,7 @@ impl Node2Vec {
                 Board::new(back, 1.0, on),
             ],
             triangles: ((on - 1.0).abs() > f64::EPSILON).then(|| Triangles::new(graph)),
-            totals: graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect()),
+            totals: graph.is_weighted().then(sums),
         })
     }
 
