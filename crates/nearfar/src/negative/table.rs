@@ -42,10 +42,8 @@ pub(super) fn build(
     far: Far,
 ) -> Result<Box<dyn NegativeSampler>> {
     match HopTable::new(graph) {
-        Some(HopTable::Bytes(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
-        Some(HopTable::StringIds(hops)) => {
-            Ok(Box::new(Table::new(hops, graph, components, law, far)?))
-        }
+        Some(HopTable::U8(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
+        Some(HopTable::U16(hops)) => Ok(Box::new(Table::new(hops, graph, components, law, far)?)),
         None => Err(Error::Graph(
             "a distance is over 65 535 hops, more than the table holds; use --strategy levels or \
              --negatives landmark-approx"
