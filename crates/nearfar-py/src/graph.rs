@@ -83,7 +83,7 @@ impl Graph {
         let graph = work::run(py, None, None, move |_| {
             let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
             let ids = names(offsets.len().saturating_sub(1), None);
-            let rows = nearfar::graph::Rows { offsets, targets, weights, ids };
+            let rows = nearfar::graph::CsrRows { offsets, targets, weights, ids };
             let (graph, dropped) = rows.build()?;
             Ok(Dataset { dropped, ..Dataset::of(graph) })
         })?;
@@ -146,13 +146,10 @@ impl Graph {
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
         let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        for row in 0..graph.nodes() as Node {
-            let neighbours = graph.neighbours(row).iter().enumerate();
-            for (index, &target) in neighbours.filter(|(_, target)| row < **target) {
-                sources.push(row);
-                targets.push(target);
-                weights.extend(graph.weights(row).map(|weights| weights[index]));
-            }
+        for (a, b, weight) in graph.edges_once() {
+            sources.push(a);
+            targets.push(b);
+            weights.extend(weight);
         }
         let weights = graph.is_weighted().then(|| PyArray1::from_vec(py, weights));
         (PyArray1::from_vec(py, sources), PyArray1::from_vec(py, targets), weights)
@@ -201,7 +198,7 @@ impl Graph {
 
 impl Graph {
     fn from_dataset(dataset: Dataset) -> Self {
-        let Dataset { graph, labels, splits, dropped, notes } = dataset;
+        let Dataset { graph, labels, splits, dropped, notes, .. } = dataset;
         Self { shared: Arc::new(graph), labels, splits, dropped, notes }
     }
 }

@@ -1,19 +1,18 @@
-//! Products of matrices that are stored row by row, by the crate `matrixmultiply`.
+//! Products of row-major matrices, by the crate `matrixmultiply`.
 
 #![allow(unsafe_code)]
 
 use matrixmultiply::sgemm;
 
-/// A matrix as `matrixmultiply` takes it: where it is, and how far it is from one row to the next
-/// and from one column to the next.
-type Matrix<P> = (P, isize, isize);
+/// A matrix as `matrixmultiply` takes it: address, row stride and column stride.
+type Strided<P> = (P, isize, isize);
 
-/// Writes the product of `x`, rows × inner, and `w`, inner × columns, to `out`.
+/// out = x w, for x of rows × inner and w of inner × columns.
 pub(crate) fn multiply(x: &[f32], w: &[f32], out: &mut [f32], inner: usize, columns: usize) {
     plain(x, w, false, out, inner, columns);
 }
 
-/// Adds the product of `x`, rows × inner, and `w`, inner × columns, to `out`.
+/// out += x w, for x of rows × inner and w of inner × columns.
 pub(crate) fn add(x: &[f32], w: &[f32], out: &mut [f32], inner: usize, columns: usize) {
     plain(x, w, true, out, inner, columns);
 }
@@ -22,49 +21,49 @@ fn plain(x: &[f32], w: &[f32], keep: bool, out: &mut [f32], inner: usize, column
     let rows = x.len() / inner.max(1);
     assert_eq!((x.len(), w.len(), out.len()), (rows * inner, inner * columns, rows * columns));
     let (row_of_x, row_of_w) = (inner.cast_signed(), columns.cast_signed());
-    // SAFETY: the sizes were compared above, and with these steps from row to row and from
-    // column to column every cell of the three matrices lies within its slice.
+    // SAFETY: the sizes were checked above, and with these strides every element of the three
+    // matrices lies within its slice.
     unsafe {
         let (x, w) = ((x.as_ptr(), row_of_x, 1), (w.as_ptr(), row_of_w, 1));
         gemm([rows, inner, columns], x, w, keep, (out.as_mut_ptr(), row_of_w, 1));
     }
 }
 
-/// Writes the product of `x`, rows × inner, and the transpose of `y`, columns × inner, to `out`.
+/// out = x yᵀ, for x of rows × inner and y of columns × inner.
 pub(crate) fn multiply_by_transposed(x: &[f32], y: &[f32], out: &mut [f32], inner: usize) {
     let (rows, columns) = (x.len() / inner.max(1), y.len() / inner.max(1));
     assert_eq!((x.len(), y.len(), out.len()), (rows * inner, columns * inner, rows * columns));
     let (row, row_of_out) = (inner.cast_signed(), columns.cast_signed());
-    // SAFETY: as above; the transpose is read by going down the rows of `y`.
+    // SAFETY: as above; the strides of `y` are swapped.
     unsafe {
         let (x, y) = ((x.as_ptr(), row, 1), (y.as_ptr(), 1, row));
         gemm([rows, inner, columns], x, y, false, (out.as_mut_ptr(), row_of_out, 1));
     }
 }
 
-/// Adds the product of the transpose of `x`, inner × rows, and `r`, rows × columns, to `out`.
+/// out += xᵀ r, for x of rows × inner and r of rows × columns.
 pub(crate) fn add_transposed(x: &[f32], r: &[f32], out: &mut [f32], inner: usize, columns: usize) {
     let rows = x.len() / inner.max(1);
     assert_eq!((x.len(), r.len(), out.len()), (rows * inner, rows * columns, inner * columns));
     let (row_of_x, row_of_r) = (inner.cast_signed(), columns.cast_signed());
-    // SAFETY: as above; the transpose is read by going down the columns of `x`.
+    // SAFETY: as above; the strides of `x` are swapped.
     unsafe {
         let (x, r) = ((x.as_ptr(), 1, row_of_x), (r.as_ptr(), row_of_r, 1));
         gemm([inner, rows, columns], x, r, true, (out.as_mut_ptr(), row_of_r, 1));
     }
 }
 
-/// out = a b + keep · out, for a of rows × inner and b of inner × columns numbers.
+/// out = a b, or out += a b if `keep`, for a of rows × inner and b of inner × columns.
 ///
 /// # Safety
 ///
-/// Every cell of the three matrices can be accessed.
+/// Every element of `a` and `b` is valid for reads, and of `out` for reads and writes.
 unsafe fn gemm(
     [rows, inner, columns]: [usize; 3],
-    a: Matrix<*const f32>,
-    b: Matrix<*const f32>,
+    a: Strided<*const f32>,
+    b: Strided<*const f32>,
     keep: bool,
-    out: Matrix<*mut f32>,
+    out: Strided<*mut f32>,
 ) {
     let keep = if keep { 1.0 } else { 0.0 };
     // SAFETY: promised by the caller.
@@ -79,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Whole numbers, so that every order of summation gives the same.
+    /// Integers, so that every order of summation gives the same result.
     fn numbers(count: usize, seed: usize) -> Vec<f32> {
         (0..count).map(|at| ((at * 37 + seed * 11) % 19) as f32 - 9.0).collect()
     }

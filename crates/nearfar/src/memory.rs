@@ -1,50 +1,65 @@
-//! Large arrays that are read at random.
+//! Large arrays for random access.
 //!
-//! A table of distances is looked up at random places. With pages of four kilobytes nearly every
-//! look-up also misses the processor's cache of page addresses; with pages of two megabytes
-//! hardly any does. Linux gives such pages to whoever asks.
+//! With pages of 4 KiB, nearly every random access to a large table also misses the TLB, the
+//! processor's cache of page addresses; with huge pages of 2 MiB hardly any does. Linux backs the
+//! 2 MiB-aligned part of an array with huge pages if `madvise` asks for them and the setting
+//! `transparent_hugepage` is `madvise` or `always`; elsewhere nothing changes. A page that is in use
+//! when the advice comes stays small until the kernel merges it in the background, so advice has
+//! to precede the first write.
 //!
-//! What a look-up still waits for is the memory itself, some hundred nanoseconds. Where places are
-//! known a little ahead, [`prefetch`] has a dozen such waits go on at a time.
+//! The access itself still takes some hundred nanoseconds. Where positions are known in advance,
+//! [`prefetch`] lets a dozen of them overlap.
 
 #![allow(unsafe_code)]
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
-/// A zeroed array on huge pages, where the system has them; an ordinary one elsewhere.
+/// An array of default values, which are zeros for numbers, on huge pages where possible.
+///
+/// For numbers, `vec!` allocates zeroed memory without writing to it: pages are assigned at the
+/// first write to each, after the advice. Other types are written by `vec!` itself, before the
+/// advice; use [`filled`] for them where huge pages matter.
 pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
-    // Zeroed memory is handed out page by page as it is touched, so the advice comes in time.
     let array = vec![T::default(); len];
-    #[cfg(target_os = "linux")]
-    advise_huge_pages(&array);
+    advise_huge_pages(array.as_ptr_range());
     array
 }
 
-/// A zeroed array that begins at a line of the cache: if rows are so many lines long, no vector of
-/// the processor lies across two, which would take twice as long to read.
+/// An array of copies of `value`, on huge pages where possible, written by the calling thread.
+pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Vec<T> {
+    let mut array = Vec::with_capacity(len);
+    advise_huge_pages(array.spare_capacity_mut().as_ptr_range());
+    array.resize(len, value);
+    array
+}
+
+/// An array of floats that starts at a cache line, 64 bytes. If the length of rows is a multiple of
+/// 16 floats, every row does, and no SIMD load of up to 64 bytes within a row crosses a cache line,
+/// which would take twice as long.
 #[derive(Debug)]
 pub(crate) struct Aligned {
-    numbers: Vec<f32>,
+    /// Up to 15 unused floats before `start`.
+    values: Vec<f32>,
     start: usize,
 }
 
 impl Aligned {
-    /// On huge pages, as [`zeroed`].
+    /// `len` zeros, on huge pages as by [`zeroed`].
     pub(crate) fn zeroed(len: usize) -> Self {
-        /// Numbers in a line.
+        /// Floats per cache line.
         const LINE: usize = 64 / size_of::<f32>();
-        let mut numbers: Vec<f32> = zeroed(len + LINE);
-        let start = numbers.as_ptr().align_offset(64).min(LINE);
-        numbers.truncate(start + len);
-        Self { numbers, start }
+        let mut values: Vec<f32> = zeroed(len + LINE);
+        let start = values.as_ptr().align_offset(64).min(LINE);
+        values.truncate(start + len);
+        Self { values, start }
     }
 
-    /// The first `len` numbers, from the start of an ordinary list.
+    /// The first `len` floats, moved to the start of the allocation: the result is not aligned.
     pub(crate) fn into_vec(mut self, len: usize) -> Vec<f32> {
-        self.numbers.copy_within(self.start..self.start + len, 0);
-        self.numbers.truncate(len);
-        self.numbers.shrink_to_fit();
-        self.numbers
+        self.values.copy_within(self.start..self.start + len, 0);
+        self.values.truncate(len);
+        self.values.shrink_to_fit();
+        self.values
     }
 }
 
@@ -60,13 +75,13 @@ impl Deref for Aligned {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        &self.numbers[self.start..]
+        &self.values[self.start..]
     }
 }
 
 impl DerefMut for Aligned {
     fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.numbers[self.start..]
+        &mut self.values[self.start..]
     }
 }
 
@@ -76,22 +91,22 @@ impl PartialEq for Aligned {
     }
 }
 
-/// Gives memory back that is free but kept for later, where the system's allocator does so: what
-/// comes next is of other sizes.
+/// Returns free memory to the system that the allocator keeps for later allocations (glibc only).
 pub(crate) fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: only memory that nobody has is given back.
+    // SAFETY: `malloc_trim` releases only memory that is not allocated.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// Asks for an entry of an array before it is needed, so that the wait for it is spent on other
-/// work. Asking for one that is not there does nothing.
+/// Loads an entry of an array into the cache before it is needed. An index out of range is harmless.
+/// Does nothing on processors other than x86-64.
 #[inline]
 pub(crate) fn prefetch<T>(array: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: an address is named, never looked at; the processor ignores one that is not mapped.
+    // SAFETY: a prefetch does not access memory in the sense of the language, and the processor
+    // ignores addresses that are not mapped.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(at).cast());
@@ -100,18 +115,46 @@ pub(crate) fn prefetch<T>(array: &[T], at: usize) {
     let _ = (array, at);
 }
 
+/// Asks for huge pages for the part of an array that consists of whole ones.
 #[cfg(target_os = "linux")]
-fn advise_huge_pages<T>(array: &[T]) {
+fn advise_huge_pages<T>(array: Range<*const T>) {
     const HUGE: usize = 2 << 20;
-    let range = array.as_ptr_range();
-    let start = (range.start as usize).next_multiple_of(HUGE);
-    let end = range.end as usize / HUGE * HUGE;
+    let start = (array.start as usize).next_multiple_of(HUGE);
+    let end = array.end as usize / HUGE * HUGE;
     if start < end {
-        // SAFETY: the range lies within an array that we own, and begins and ends at page
-        // boundaries. The advice changes how its addresses are translated, never its contents;
-        // if the system cannot follow it, nothing happens, so the result is not looked at.
+        // SAFETY: the range lies within an allocation of the caller, and starts and ends at page
+        // boundaries. The advice affects address translation, never contents. Failure changes
+        // nothing, so the result is ignored.
         unsafe {
             libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
         }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages<T>(_: Range<*const T>) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_arrays_start_at_a_cache_line_and_keep_their_values() {
+        for len in [0, 1, 16, 1000, 1 << 20] {
+            let mut array = Aligned::zeroed(len);
+            assert_eq!((array.len(), array.as_ptr() as usize % 64), (len, 0));
+            assert!(array.iter().all(|value| value.to_bits() == 0));
+            array.iter_mut().enumerate().for_each(|(at, value)| *value = at as f32);
+            assert_eq!(array.clone(), array);
+            let expected = array[..len / 2].to_vec();
+            assert_eq!(array.into_vec(len / 2), expected);
+        }
+    }
+
+    #[test]
+    fn filled_arrays_hold_copies() {
+        assert_eq!(filled(3, 7), [7; 3]);
+        assert!(filled(1 << 20, (1_u64, 2_u64)).iter().all(|pair| *pair == (1, 2)));
+        assert!(filled(0, 7).is_empty());
     }
 }

@@ -206,7 +206,7 @@ fn wrong_input() {
     error: no node is in the test part of the splits; add lines 'node<TAB>test', or leave --splits out for random parts
     error: no node is in the train part of the splits; add lines 'node<TAB>train', or leave --splits out for random parts
     error: the train part (2 nodes) has only class 'ant': there is nothing to tell apart; train on more nodes, or use --stratified
-    error: odd.tsv:1: 'training' where train, val or test should be
+    error: odd.tsv:1: 'training' is not a split; expected train, val or test
     error: node 'n2' is in the splits and has no label; add its label, or take it out of the splits
     error: train-ratio is 0.2, of 4 labelled nodes: the train part is empty; choose another share
     error: train-ratio is 1; it takes a share between 0 and 1

@@ -66,9 +66,9 @@ fn wrong_input() {
     error: ragged.tsv:2: expected 2 numbers as line 1 says, found 1
     error: short.w2v:1: this line promises 3 vectors, and 2 follow
     error: nan.tsv: the vector of node 'bob' (row 1) has NaN in dimension 0; training went astray: lower the learning rate
-    error: empty.npy: cannot read: the file ends in the middle: it is cut off; fetch or pack it again
-    error: text.parquet: cannot read: Parquet error: Invalid Parquet file. Corrupt footer; the file is cut off or no Parquet: fetch or write it again
-    error: text.safetensors: cannot read: header too large; the file is cut off or no safetensors: write it again
+    error: empty.npy: cannot read: the file is truncated; download or write it again
+    error: text.parquet: cannot read: Parquet error: Invalid Parquet file. Corrupt footer; the file is truncated or not Parquet: download or write it again
+    error: text.safetensors: cannot read: header too large; the file is truncated or not safetensors: write it again
     ");
     nearfar(&["neighbors", "no/such.npy", "ann"]).assert().code(1);
 }

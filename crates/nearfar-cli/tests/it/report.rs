@@ -91,5 +91,5 @@ fn wrong_input() {
     ");
     let nowhere = folder.path("no/p.html");
     let message = failure(&["embed", "builtin:karate", "--report", text(&nowhere)]);
-    assert!(message.contains("make it, or choose another"), "{message}");
+    assert!(message.contains("create it or choose another"), "{message}");
 }

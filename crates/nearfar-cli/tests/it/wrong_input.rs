@@ -48,22 +48,22 @@ fn malformed_graph_files() {
     let messages: String =
         cases.into_iter().map(|(name, bytes)| stats_error(name, bytes)).collect();
     insta::assert_snapshot!(messages, @"
-    error: empty.tsv: the file is empty; is it the right one?
-    error: comments.tsv: no edge in it; expected lines 'source target [weight]'
+    error: empty.tsv: the file is empty
+    error: comments.tsv: no edges found; expected lines 'source target [weight]'
     error: one-column.tsv:1: found 1 column separated by blanks, expected 'source target [weight]'
-    error: header-only.csv: no edge in it; expected lines 'source target [weight]'
-    error: weight.tsv:2: 'heavy' where a weight should be; write a number, or no third column
-    error: first-weight.tsv:1: 'heavy' where a weight should be; write a number, or no third column
-    error: nan.tsv:3: weight NaN; weights are finite and not negative
-    error: infinite.tsv:1: weight inf; weights are finite and not negative
-    error: negative.csv:1: weight -1; weights are finite and not negative
-    error: ragged.tsv:2: found 3 columns where the lines before have 2, separated by tabs
+    error: header-only.csv: no edges found; expected lines 'source target [weight]'
+    error: weight.tsv:2: 'heavy' is not a weight; write a number, or leave the third column out
+    error: first-weight.tsv:1: 'heavy' is not a weight; write a number, or leave the third column out
+    error: nan.tsv:3: weight NaN; weights must be finite and ≥ 0
+    error: infinite.tsv:1: weight inf; weights must be finite and ≥ 0
+    error: negative.csv:1: weight -1; weights must be finite and ≥ 0
+    error: ragged.tsv:2: found 3 columns, expected 2 as in earlier lines, separated by tabs
     error: four.tsv:1: found 4 columns separated by tabs, expected 'source target [weight]'
-    error: cut-off.tsv.gz: cannot read: the file ends in the middle: it is cut off; fetch or pack it again
-    error: binary.dat: this is a binary file; graphs are read from text (.tsv, .csv, .gz, .zst), .mtx, .npy, .npz and .parquet
+    error: cut-off.tsv.gz: cannot read: the file is truncated; download or write it again
+    error: binary.dat: a binary file; expected text (.tsv, .csv, also .gz or .zst), .mtx, .npy, .npz or .parquet
     error: latin-1.tsv:2: this is not UTF-8 text; save the file as UTF-8
-    error: one-node.tsv: a graph of one node, which is near to nothing; give one with edges between nodes
-    error: empty-id.csv:2: an empty id; every line needs a source and a target
+    error: one-node.tsv: the graph needs at least two nodes
+    error: empty-id.csv:2: an empty id; expected a source and a target
     ");
 }
 
@@ -71,7 +71,7 @@ fn malformed_graph_files() {
 fn missing_files_and_folders() {
     let missing = failure(&["stats", "no-such-graph.tsv"]);
     insta::assert_snapshot!(missing, @"error: no-such-graph.tsv: cannot read: no such file; check the name");
-    insta::assert_snapshot!(failure(&["stats", "builtin:chess"]), @"error: builtin:chess is unknown; there are builtin:karate, builtin:sparse, builtin:moderate and builtin:dense");
+    insta::assert_snapshot!(failure(&["stats", "builtin:chess"]), @"error: unknown graph builtin:chess; expected builtin:karate, builtin:sparse, builtin:moderate or builtin:dense");
     let folder = tempfile::tempdir().unwrap();
     let message = failure(&["stats", text(folder.path())]);
     assert!(message.contains("edges.tsv"), "{message}");
@@ -95,9 +95,9 @@ fn malformed_labels_and_splits() {
     .concat();
     insta::assert_snapshot!(messages, @"
     error: labels.tsv:2: node 'z' is not in the graph; remove the line, or add the node to nodes.tsv
-    error: labels.tsv:1: expected a node, a tab and a value, found one column
-    error: splits.tsv:2: 'validation' where train, val or test should be
-    error: nodes.tsv: no node in it; give one id a line, or leave it out
+    error: labels.tsv:1: found one column; expected a node id, a tab and a value
+    error: splits.tsv:2: 'validation' is not a split; expected train, val or test
+    error: nodes.tsv: no node ids found; expected one per line
     ");
 }
 

@@ -1,45 +1,45 @@
-//! Breadth-first search from many sources at once, one bit a source.
+//! Breadth-first search from many sources at once, one bit per source.
 //!
 //! # Derivation
 //!
-//! A search from one source asks of every node: seen yet? With a word of bits a node, bit s
-//! answers for source s, and one OR along an edge advances all searches together:
+//! A search from one source keeps a bit per node: visited or not. With a set of bits per node, bit
+//! s belongs to source s, and one OR along an edge advances all searches together:
 //!
 //! ```text
-//! new(v) = ⋁ { frontier(u) : u next to v } ∧ ¬seen(v)        seen(v) ∨= new(v)
+//! new(v) = ⋁ { frontier(u) : u ∈ N(v) } ∧ ¬seen(v)        seen(v) ∨= new(v)
 //! ```
 //!
-//! Searches from 512 sources overlap so much in real graphs that they cost little more than a
-//! few (Then et al., *The more the merrier: efficient multi-source graph traversal*, VLDB 2015).
-//! Each step goes one of two ways, whichever touches fewer edges: *push*, from the nodes in the
-//! frontier to their neighbours, or *pull*, into the nodes that some source has not reached yet.
+//! In real graphs, searches from 512 sources overlap so much that they cost little more than a few
+//! (Then et al., *The more the merrier: efficient multi-source graph traversal*, VLDB 2015).
+//! Each step takes the direction that touches fewer edges: *push*, from the nodes in the frontier
+//! to their neighbours, or *pull*, into the nodes that some source has not reached yet.
 
 use std::ops::ControlFlow;
 
 use crate::graph::{Graph, Node};
 use crate::memory;
 
-/// How many searches run together.
-pub const LANES: usize = 512;
+/// The number of sources of one search.
+pub const SOURCES: usize = 512;
 
-/// One bit for each of [`LANES`] searches.
+/// A set of sources: one bit for each of [`SOURCES`].
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(align(64))]
-pub struct Lanes([u64; LANES / 64]);
+pub struct SourceSet([u64; SOURCES / 64]);
 
-impl Lanes {
+impl SourceSet {
     fn first(count: usize) -> Self {
-        let mut lanes = Self::default();
-        (0..count).for_each(|lane| lanes.set(lane));
-        lanes
+        let mut sources = Self::default();
+        (0..count).for_each(|source| sources.insert(source));
+        sources
     }
 
-    fn set(&mut self, lane: usize) {
-        self.0[lane / 64] |= 1 << (lane % 64);
+    fn insert(&mut self, source: usize) {
+        self.0[source / 64] |= 1 << (source % 64);
     }
 
     #[inline]
-    fn or(&mut self, other: &Self) {
+    fn union_with(&mut self, other: &Self) {
         for (a, b) in self.0.iter_mut().zip(&other.0) {
             *a |= b;
         }
@@ -59,13 +59,13 @@ impl Lanes {
         self.0.iter().fold(0, |all, word| all | word) == 0
     }
 
-    /// How many searches are in it.
+    /// The number of sources in the set.
     #[inline]
     pub fn count(&self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Calls `each` with the number of every search in it.
+    /// Calls `each` with the index of every source in the set.
     #[inline]
     pub fn for_each(&self, mut each: impl FnMut(usize)) {
         for (at, &word) in self.0.iter().enumerate() {
@@ -78,12 +78,12 @@ impl Lanes {
     }
 }
 
-/// Room for one search from up to [`LANES`] sources, to be used again and again by one thread.
+/// The buffers of a search from up to [`SOURCES`] sources, reused from search to search.
 pub struct MultiSourceBfs<'g> {
     graph: &'g Graph,
-    seen: Vec<Lanes>,
-    frontier: Vec<Lanes>,
-    next: Vec<Lanes>,
+    seen: Vec<SourceSet>,
+    frontier: Vec<SourceSet>,
+    next: Vec<SourceSet>,
     /// The nodes whose frontier is not empty.
     active: Vec<Node>,
     touched: Vec<Node>,
@@ -92,14 +92,14 @@ pub struct MultiSourceBfs<'g> {
 }
 
 impl<'g> MultiSourceBfs<'g> {
-    /// The memory of a sweep over a graph of n nodes.
+    /// The memory of a search in a graph of n nodes.
     pub fn bytes(nodes: usize) -> u64 {
-        (nodes * (3 * size_of::<Lanes>() + 3 * size_of::<Node>())) as u64
+        (nodes * (3 * size_of::<SourceSet>() + 3 * size_of::<Node>())) as u64
     }
 
-    /// Makes room.
+    /// Allocates the buffers.
     pub fn new(graph: &'g Graph) -> Self {
-        let empty = || memory::zeroed(graph.nodes());
+        let empty = || memory::filled(graph.nodes(), SourceSet::default());
         Self {
             graph,
             seen: empty(),
@@ -111,21 +111,21 @@ impl<'g> MultiSourceBfs<'g> {
         }
     }
 
-    /// Searches from `sources`, at most [`LANES`] different nodes. Calls `visit(hops, node,
-    /// lanes)` once for every node and distance at which some sources reach it; lane i is source
-    /// i. Hops never decrease from call to call. `visit` may stop the search.
+    /// Searches from at most [`SOURCES`] nodes. Calls `visit(hops, node, reached_by)` once for
+    /// every node and distance at which some sources reach it; `reached_by` has the indices of
+    /// those sources. Hops never decrease from call to call. `visit` may stop the search.
     ///
     /// # Panics
     ///
-    /// If there are more sources than lanes.
+    /// If there are more than [`SOURCES`] sources.
     pub fn run(
         &mut self,
         sources: &[Node],
-        mut visit: impl FnMut(u32, Node, &Lanes) -> ControlFlow<()>,
+        mut visit: impl FnMut(u32, Node, &SourceSet) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        assert!(sources.len() <= LANES, "a sweep has {LANES} lanes");
+        assert!(sources.len() <= SOURCES, "more than {SOURCES} sources");
         self.start(sources);
-        let all = Lanes::first(sources.len());
+        let all = SourceSet::first(sources.len());
         let arcs = |nodes: &[Node]| -> usize {
             nodes.iter().map(|&node| self.graph.degree(node) + 1).sum()
         };
@@ -136,7 +136,7 @@ impl<'g> MultiSourceBfs<'g> {
                 visit(hops, node, &self.frontier[node as usize])?;
             }
             hops += 1;
-            // A pull stops early in most rows, and writes in order: it is worth twice its edges.
+            // A pull stops early in most rows and writes sequentially: an edge costs half as much.
             if arcs(&self.active) * 2 < open_arcs {
                 self.push();
             } else {
@@ -148,14 +148,14 @@ impl<'g> MultiSourceBfs<'g> {
     }
 
     fn start(&mut self, sources: &[Node]) {
-        self.seen.fill(Lanes::default());
-        self.frontier.fill(Lanes::default());
-        self.next.fill(Lanes::default());
+        self.seen.fill(SourceSet::default());
+        self.frontier.fill(SourceSet::default());
+        self.next.fill(SourceSet::default());
         self.open.clear();
         self.open.extend(0..self.graph.nodes() as Node);
-        for (lane, &source) in sources.iter().enumerate() {
-            self.frontier[source as usize].set(lane);
-            self.seen[source as usize].set(lane);
+        for (at, &source) in sources.iter().enumerate() {
+            self.frontier[source as usize].insert(at);
+            self.seen[source as usize].insert(at);
         }
         self.active.clear();
         self.active.extend_from_slice(sources);
@@ -172,63 +172,63 @@ impl<'g> MultiSourceBfs<'g> {
                 if next.is_empty() {
                     self.touched.push(to);
                 }
-                next.or(&frontier);
+                next.union_with(&frontier);
             }
         }
         for &node in &self.active {
-            self.frontier[node as usize] = Lanes::default();
+            self.frontier[node as usize] = SourceSet::default();
         }
         self.active.clear();
         for &node in &self.touched {
             let at = node as usize;
             let new = self.next[at].without(&self.seen[at]);
-            self.next[at] = Lanes::default();
+            self.next[at] = SourceSet::default();
             if !new.is_empty() {
-                self.seen[at].or(&new);
+                self.seen[at].union_with(&new);
                 self.frontier[at] = new;
                 self.active.push(node);
             }
         }
     }
 
-    fn pull(&mut self, all: &Lanes) {
-        /// Rows are asked for so many nodes before they are needed.
+    fn pull(&mut self, all: &SourceSet) {
+        /// How many nodes ahead rows are prefetched.
         const AHEAD: usize = 4;
         self.touched.clear();
-        for (place, &node) in self.open.iter().enumerate() {
-            if let Some(&later) = self.open.get(place + AHEAD) {
+        for (position, &node) in self.open.iter().enumerate() {
+            if let Some(&later) = self.open.get(position + AHEAD) {
                 for &from in self.graph.neighbours(later) {
                     memory::prefetch(&self.frontier, from as usize);
                 }
             }
             let at = node as usize;
             let missing = all.without(&self.seen[at]);
-            let mut met = Lanes::default();
+            let mut reached = SourceSet::default();
             for &from in self.graph.neighbours(node) {
-                met.or(&self.frontier[from as usize]);
-                if missing.without(&met).is_empty() {
+                reached.union_with(&self.frontier[from as usize]);
+                if missing.without(&reached).is_empty() {
                     break;
                 }
             }
-            let new = met.without(&self.seen[at]);
+            let new = reached.without(&self.seen[at]);
             if !new.is_empty() {
                 self.next[at] = new;
                 self.touched.push(node);
             }
         }
         for &node in &self.active {
-            self.frontier[node as usize] = Lanes::default();
+            self.frontier[node as usize] = SourceSet::default();
         }
         for &node in &self.touched {
             let at = node as usize;
             self.frontier[at] = std::mem::take(&mut self.next[at]);
-            self.seen[at].or(&self.frontier[at]);
+            self.seen[at].union_with(&self.frontier[at]);
         }
         std::mem::swap(&mut self.active, &mut self.touched);
     }
 
-    /// Forgets the nodes that every source has reached; returns the edges of the others.
-    fn close(&mut self, all: &Lanes) -> usize {
+    /// Removes the nodes that every source has reached from `open`; returns the arcs of the others.
+    fn close(&mut self, all: &SourceSet) -> usize {
         let mut arcs = 0;
         self.open.retain(|&node| {
             let open = self.seen[node as usize] != *all;

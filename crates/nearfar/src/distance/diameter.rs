@@ -1,33 +1,33 @@
-//! The largest finite distance of a graph, by few searches.
+//! The diameter of a graph, the largest finite distance, by few searches.
 //!
 //! # Derivation
 //!
 //! A search from v gives its eccentricity e(v), and bounds that of every other node w of the
 //! component: max(e(v) − d(v,w), d(v,w)) ≤ e(w) ≤ e(v) + d(v,w). A node whose upper bound is not
-//! above the largest eccentricity found so far can be left out. Searching in turn from the node
-//! with the largest upper and the smallest lower bound, real graphs need a few dozen searches
+//! above the largest eccentricity found so far needs no search. Alternating between the nodes
+//! with the largest upper and the smallest lower bound takes a few dozen searches in real graphs
 //! (Takes and Kosters, *Computing the eccentricity distribution of large graphs*, 2013). Regular
-//! ones such as a ring need as many as they have nodes: hence the limit.
+//! ones such as a ring need one per node: hence the limit.
 
 use super::levels::Levels;
 use crate::graph::{Components, Graph, Node};
 
-/// What is known of the diameter after some searches.
+/// Bounds on the diameter after some searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diameter {
-    /// Two nodes are this far apart.
+    /// Some two nodes are this far apart.
     pub at_least: u32,
     /// No two nodes are farther apart than this.
     pub at_most: u32,
 }
 
 impl Diameter {
-    /// Whether it is known.
+    /// Whether the bounds meet.
     pub fn is_exact(self) -> bool {
         self.at_least == self.at_most
     }
 
-    /// The largest finite distance, by at most `searches` searches.
+    /// Bounds the largest finite distance by at most `searches` searches.
     pub fn new(graph: &Graph, components: &Components, searches: usize) -> Self {
         Self::until(graph, components, searches, |_| false)
     }
@@ -46,7 +46,7 @@ impl Diameter {
             members[components.of(node)].push(node);
         }
         // Large components first: a component of k nodes has a diameter below k, so most small
-        // ones need no search at all.
+        // ones need no search.
         members.sort_by_key(|nodes| std::cmp::Reverse(nodes.len()));
         let n = graph.nodes();
         let mut search =
@@ -88,7 +88,7 @@ impl Search {
         let mut from_upper = false;
         while !open.is_empty() && *left > 0 && !enough(found) {
             *left -= 1;
-            // Ties go to the node with most neighbours: it is likely to be in the middle.
+            // Ties go to the node of highest degree, which is likely to be central.
             let degree = |node: Node| graph.degree(node);
             let chosen = if from_upper {
                 open.iter().copied().max_by_key(|&v| (upper[v as usize], degree(v)))

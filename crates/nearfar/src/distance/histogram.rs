@@ -1,22 +1,22 @@
-//! How many pairs of nodes are how far apart.
+//! Numbers of node pairs by distance.
 
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::bfs::{LANES, MultiSourceBfs};
+use super::bfs::{MultiSourceBfs, SOURCES};
 use crate::graph::{Graph, Node};
 use crate::rng::{Purpose, Rng};
 
-/// Pairs by distance. Pairs are ordered: (i, j) and (j, i) count as two, (i, i) not at all.
+/// Pairs by distance. Pairs are ordered: (i, j) and (j, i) count as two; (i, i) does not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DistanceHistogram {
-    /// `pairs[d]` ordered pairs are d hops apart; `pairs[0]` is 0. Of sampled sources, scaled up
-    /// to all.
+    /// `pairs[d]` ordered pairs are d hops apart; `pairs[0]` is 0. With sampled sources, scaled up
+    /// to all nodes.
     pub pairs: Vec<u64>,
     /// Ordered pairs without a path.
     pub unreachable: u64,
-    /// How many nodes were searched from; all of them if the histogram is exact.
+    /// The number of nodes searched from; all of them if the histogram is exact.
     pub sources: usize,
 }
 
@@ -36,42 +36,42 @@ impl DistanceHistogram {
     }
 
     fn from_sources(graph: &Graph, sources: &[Node]) -> Self {
-        let count = |sweep: &mut MultiSourceBfs<'_>, sources: &[Node]| {
+        let count = |bfs: &mut MultiSourceBfs<'_>, sources: &[Node]| {
             let mut pairs = vec![0_u64];
-            // Stopping is not asked for.
-            let _ = sweep.run(sources, |hops, _, lanes| {
+            // The closure never stops the search.
+            let _ = bfs.run(sources, |hops, _, reached_by| {
                 if hops as usize == pairs.len() {
                     pairs.push(0);
                 }
                 if hops > 0 {
-                    pairs[hops as usize] += lanes.count();
+                    pairs[hops as usize] += reached_by.count();
                 }
                 ControlFlow::Continue(())
             });
             pairs
         };
         let mut pairs = sources
-            .par_chunks(LANES)
-            .map_init(|| MultiSourceBfs::new(graph), |sweep, sources| count(sweep, sources))
+            .par_chunks(SOURCES)
+            .map_init(|| MultiSourceBfs::new(graph), |bfs, sources| count(bfs, sources))
             .reduce(|| vec![0], add);
         let n = graph.nodes();
         let all = (sources.len() * n.saturating_sub(1)) as u64;
         let mut unreachable = all - pairs.iter().sum::<u64>();
         if sources.len() < n {
             let scale = n as f64 / sources.len() as f64;
-            let up = |count: u64| (count as f64 * scale).round() as u64;
-            pairs = pairs.into_iter().map(up).collect();
-            unreachable = up(unreachable);
+            let scale_up = |count: u64| (count as f64 * scale).round() as u64;
+            pairs = pairs.into_iter().map(scale_up).collect();
+            unreachable = scale_up(unreachable);
         }
         Self { pairs, unreachable, sources: sources.len() }
     }
 
-    /// The largest distance that was met.
+    /// The largest distance found.
     pub fn largest(&self) -> u32 {
         (self.pairs.len() - 1) as u32
     }
 
-    /// The mean distance of the pairs that have one; 0 if there is none.
+    /// The mean distance of connected pairs; 0 if there are none.
     pub fn mean(&self) -> f64 {
         let total: u64 = self.pairs.iter().sum();
         let sum: f64 = self.pairs.iter().enumerate().map(|(d, &c)| d as f64 * c as f64).sum();

@@ -1,17 +1,17 @@
-//! Distances from some nodes to all, for whoever wants to look at them.
+//! Hop distances from given nodes to all nodes.
 
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::bfs::{LANES, MultiSourceBfs};
+use super::bfs::{MultiSourceBfs, SOURCES};
 use super::levels::Levels;
 use crate::graph::{Graph, Node};
 
-/// From fewer sources than this, a search from each is faster than one from all at once.
+/// From fewer sources than this, single-source searches are faster than one multi-source search.
 const FEW: usize = 16;
 
-/// A row of distances to all nodes for each source, row after row; −1 where there is no path.
+/// For each source, a row of distances to all nodes, row after row; −1 where there is no path.
 ///
 /// ```
 /// use nearfar::graph::{ReadOptions, read};
@@ -35,13 +35,13 @@ pub fn hops(graph: &Graph, sources: &[Node]) -> Vec<i32> {
             }
         });
     } else {
-        let tiles = hops.par_chunks_mut(LANES * n).zip(sources.par_chunks(LANES));
+        let tiles = hops.par_chunks_mut(SOURCES * n).zip(sources.par_chunks(SOURCES));
         tiles.for_each_init(
             || MultiSourceBfs::new(graph),
-            |sweep, (rows, sources)| {
-                // Stopping is not asked for.
-                let _ = sweep.run(sources, |hops, node, lanes| {
-                    lanes.for_each(|lane| rows[lane * n + node as usize] = hops.cast_signed());
+            |bfs, (rows, sources)| {
+                // The closure never stops the search.
+                let _ = bfs.run(sources, |hops, node, reached_by| {
+                    reached_by.for_each(|at| rows[at * n + node as usize] = hops.cast_signed());
                     ControlFlow::Continue(())
                 });
             },

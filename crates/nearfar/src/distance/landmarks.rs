@@ -1,16 +1,16 @@
-//! Distances through popular nodes: the paper's compressed distance matrix.
+//! Distances through landmarks: the paper's compressed distance matrix.
 //!
-//! A few nodes of high degree are landmarks. N2P holds for every node i its nearest landmark p_i
-//! and the hops to it; P2P the exact distances between landmarks. Together they take O(p² + n)
-//! memory and bound the distance of any two nodes from above:
+//! Landmarks are a few nodes of high degree. N2P holds for every node i its nearest landmark p_i
+//! and the hops to it; P2P holds the exact distances between landmarks. Together they take
+//! O(p² + n) memory and bound the distance of any two nodes from above:
 //!
 //! ```text
 //! d(i, k) ≤ N2P(i) + P2P(p_i, p_k) + N2P(k)
 //! ```
 //!
-//! Every component has a landmark of its own, its node of highest degree. Landmarks of different
-//! components are never linked, so P2P is kept in blocks, one a component: a thousand isolated
-//! nodes cost a thousand cells, not a million.
+//! Every component has a landmark, its node of highest degree. Landmarks of different components
+//! have no distance, so P2P is stored in blocks, one per component: a thousand isolated nodes cost
+//! a thousand cells, not a million.
 
 use super::levels::Levels;
 use super::table::{HopCell, HopRows};
@@ -22,20 +22,20 @@ use crate::graph::{Components, Graph, Node};
 pub struct Landmarks<T> {
     /// The node that each landmark is.
     pub nodes: Vec<Node>,
-    /// For each node the number of its nearest landmark; of equally near ones, that of lower row.
+    /// For each node the number of its nearest landmark; ties go to the lower row.
     pub nearest: Vec<u32>,
     /// N2P: the hops from each node to its nearest landmark.
     pub depth: Vec<u32>,
-    /// For each landmark, where the landmarks of its component begin and end.
+    /// For each landmark, the first and the end of the landmarks of its component.
     pub component: Vec<(u32, u32)>,
     p2p: Vec<T>,
-    /// For each landmark, where its row begins in `p2p`.
+    /// For each landmark, the start of its row in `p2p`.
     row_starts: Vec<usize>,
 }
 
 impl<T: HopCell> Landmarks<T> {
-    /// The `count` nodes of highest degree, ties to the lower row, and the best node of every
-    /// component that has none among them.
+    /// The `count` nodes of highest degree, and the node of highest degree of every component
+    /// without one of them. Ties go to the lower row.
     pub fn choose(graph: &Graph, components: &Components, count: usize) -> Vec<Node> {
         let mut order: Vec<Node> = (0..graph.nodes() as Node).collect();
         order.sort_by_key(|&node| std::cmp::Reverse(graph.degree(node)));
@@ -51,13 +51,13 @@ impl<T: HopCell> Landmarks<T> {
         chosen
     }
 
-    /// The cells of P2P for these landmarks, sorted as [`choose`](Self::choose) does.
+    /// The number of cells of P2P for landmarks in the order of [`choose`](Self::choose).
     pub fn cells(components: &Components, chosen: &[Node]) -> u64 {
         let same = |a: &Node, b: &Node| components.of(*a) == components.of(*b);
         chosen.chunk_by(same).map(|block| (block.len() as u64).pow(2)).sum()
     }
 
-    /// Measures the distances, by at most `searches` searches at a time. `None` if one of them does
+    /// Computes the distances, by at most `searches` searches at a time. `None` if one of them does
     /// not fit a cell.
     pub fn new(
         graph: &Graph,
@@ -75,11 +75,11 @@ impl<T: HopCell> Landmarks<T> {
                 row_starts.push(p2p.len() + row * block.len());
             }
             if block.len() == 1 {
-                // A landmark alone in its component needs no search.
+                // The only landmark of a component needs no search.
                 p2p.push(T::default());
             } else {
                 let cells = HopRows::<T>::new(graph, block, Some(block), searches)?.into_cells();
-                // Mostly there is but one large block, which is not copied.
+                // Usually there is one large block, which is not copied.
                 if p2p.is_empty() {
                     p2p = cells;
                 } else {
@@ -96,7 +96,7 @@ impl<T: HopCell> Landmarks<T> {
         self.nodes.len()
     }
 
-    /// Whether there is none, because there is no node.
+    /// Whether there are no landmarks.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -106,7 +106,7 @@ impl<T: HopCell> Landmarks<T> {
         self.p2p.iter().map(|cell| cell.index() as u32).max().unwrap_or(0)
     }
 
-    /// P2P: the hops from a landmark to those of its component, in their order.
+    /// P2P: the hops from a landmark to the landmarks of its component, in order.
     #[inline]
     pub fn row(&self, landmark: usize) -> &[T] {
         let (start, end) = self.component[landmark];
@@ -115,8 +115,8 @@ impl<T: HopCell> Landmarks<T> {
     }
 }
 
-/// The nearest landmark of every node and the hops to it. Level after level, a node takes the
-/// lowest row among the landmarks of its neighbours one level nearer: every shortest path to a
+/// The nearest landmark of every node and the hops to it. Level by level, a node takes the landmark
+/// of lowest row among those of its neighbours in the previous level: every shortest path to a
 /// nearest landmark goes through one of them.
 fn nearest(graph: &Graph, landmarks: &[Node]) -> (Vec<u32>, Vec<u32>) {
     let mut levels = Levels::default();
@@ -130,10 +130,11 @@ fn nearest(graph: &Graph, landmarks: &[Node]) -> (Vec<u32>, Vec<u32>) {
         for &node in levels.level(hops) {
             depth[node as usize] = hops as u32;
             if hops > 0 {
-                // Within a component landmarks are numbered by row.
-                let nearer = graph.neighbours(node).iter().map(|&near| near as usize);
-                let nearer = nearer.filter(|&near| depth[near] == hops as u32 - 1);
-                nearest[node as usize] = nearer.map(|near| nearest[near]).min().unwrap_or(u32::MAX);
+                // Within a component, landmarks are numbered by row.
+                let previous = graph.neighbours(node).iter().map(|&other| other as usize);
+                let previous = previous.filter(|&other| depth[other] == hops as u32 - 1);
+                let landmarks = previous.map(|other| nearest[other]);
+                nearest[node as usize] = landmarks.min().unwrap_or(u32::MAX);
             }
         }
     }

@@ -1,13 +1,13 @@
-//! All nodes by their distance from one centre.
+//! Nodes by their distance from one centre.
 
 use crate::graph::{Graph, Node};
 
-/// The nodes in the order in which a breadth-first search from a centre meets them: level after
+/// The nodes in the order in which a breadth-first search from a centre visits them, level by
 /// level. The queue of the search *is* the list of levels.
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
     order: Vec<Node>,
-    /// Where each level begins in `order`, and where the last one ends.
+    /// The start of each level in `order`, and the end of the last one.
     starts: Vec<usize>,
     seen: Vec<bool>,
 }
@@ -25,7 +25,7 @@ impl Levels {
         levels
     }
 
-    /// Finds the levels around `centres`, taken together, in the room of an earlier search.
+    /// Finds the levels around the set `centres`, reusing the buffers of an earlier search.
     pub fn search(&mut self, graph: &Graph, centres: &[Node]) {
         self.seen.clear();
         self.seen.resize(graph.nodes(), false);
@@ -52,8 +52,7 @@ impl Levels {
         }
     }
 
-    /// Adds the nodes that the search did not reach behind the last level, as one more level.
-    /// Returns how many there are.
+    /// Appends the nodes that the search did not reach as one more level. Returns their number.
     pub fn append_unreached(&mut self) -> usize {
         let reached = self.order.len();
         if reached < self.seen.len() {

@@ -1,4 +1,4 @@
-//! Stage 2, how far: hop distances, all of them, some of them, or bounds on them.
+//! Stage 2, distances: hop distances between all pairs, from some nodes, or bounds on them.
 
 mod bfs;
 mod diameter;
@@ -10,7 +10,7 @@ mod outliers;
 mod summary;
 mod table;
 
-pub use bfs::{LANES, Lanes, MultiSourceBfs};
+pub use bfs::{MultiSourceBfs, SOURCES, SourceSet};
 pub use diameter::Diameter;
 pub use histogram::DistanceHistogram;
 pub use hops::hops;
@@ -25,7 +25,7 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph};
 
-/// The distance that counts for pairs of nodes in different components.
+/// The distance assigned to pairs of nodes in different components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Far {
     /// One more than the largest finite distance in the graph.
@@ -36,10 +36,10 @@ pub enum Far {
 }
 
 impl Far {
-    /// The number of hops: as given, or from the graph's diameter. A connected graph needs none;
-    /// what it gets is then not used.
+    /// The number of hops: as given, or one more than the diameter. For a connected graph, which
+    /// needs none, 1.
     pub fn hops(self, graph: &Graph, components: &Components) -> Result<u32> {
-        /// More searches than this and it is time to ask.
+        /// The most searches spent on the diameter.
         const SEARCHES: usize = 2000;
         match self {
             Self::Hops(hops) => Ok(hops),
@@ -48,9 +48,9 @@ impl Far {
                 let diameter = Diameter::new(graph, components, SEARCHES);
                 if !diameter.is_exact() {
                     return Err(Error::Budget(format!(
-                        "the graph is not connected, and its largest distance is between {} and {} \
-                         but not known after {SEARCHES} searches; say with --far how far apart \
-                         nodes without a path are",
+                        "the graph is disconnected, and after {SEARCHES} searches its diameter is only \
+                         known to be between {} and {}; set the distance of unconnected nodes with \
+                         --far",
                         diameter.at_least, diameter.at_most
                     )));
                 }
@@ -67,7 +67,7 @@ impl FromStr for Far {
         match text.parse() {
             _ if text == "auto" => Ok(Self::Auto),
             Ok(hops) if hops > 0 => Ok(Self::Hops(hops)),
-            _ => Err("'auto' or a whole number of hops, at least 1".to_owned()),
+            _ => Err("expected 'auto' or a number of hops ≥ 1".to_owned()),
         }
     }
 }

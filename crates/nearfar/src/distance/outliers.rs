@@ -1,11 +1,11 @@
-//! The paper's outlier test (its appendix C): nodes that carry the label of a class far away.
+//! The paper's outlier test (appendix C): nodes with the label of a distant class.
 
 use super::levels::Levels;
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, EdgeList, Labels, Node, NodeIds, Split, StringIds};
 use crate::rng::{Purpose, Rng};
 
-/// How many outliers to add.
+/// The settings of the outlier test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlierConfig {
     /// The number of outliers.
@@ -14,10 +14,10 @@ pub struct OutlierConfig {
     pub seed: u64,
 }
 
-/// Adds outliers to a labelled graph. Each is a new node with one edge, to a random one of the
-/// nodes farthest from all nodes of some class, and with the label of that class. Classes take
-/// turns. Outliers are called `outlier-0`, `outlier-1`, …, come behind all other rows, and belong
-/// to the training nodes if there are splits: a classifier has to learn from them.
+/// Adds outliers to a labelled graph. Each is a new node with the label of some class and one edge,
+/// to a random one of the nodes farthest from that class. Classes alternate. Outliers have the ids
+/// `outlier-0`, `outlier-1`, …, follow all other rows, and belong to the training split if there
+/// are splits, so that a classifier is trained on them.
 pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
     let labels = dataset.labels.as_ref().ok_or_else(|| {
         Error::Graph("outliers need labels; give a dataset folder with labels.tsv".to_owned())
@@ -28,20 +28,18 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
     let classes: Vec<usize> = (0..farthest.len()).filter(|&c| !farthest[c].is_empty()).collect();
     if classes.is_empty() {
         return Err(Error::Graph(
-            "no class is far from any node: every node carries every label".to_owned(),
+            "every node has every label, or no path to the classes it lacks; outliers need a \
+             class that some node is far from"
+                .to_owned(),
         ));
     }
     let mut ids: StringIds = (0..n as Node).map(|row| graph.ids().get(row)).collect();
     let mut pairs: Vec<(Node, Node)> = Vec::new();
     let mut weights = graph.is_weighted().then(Vec::new);
-    for row in 0..n as Node {
-        for (at, &to) in graph.neighbours(row).iter().enumerate() {
-            if row < to {
-                pairs.push((row, to));
-                if let (Some(all), Some(own)) = (&mut weights, graph.weights(row)) {
-                    all.push(own[at]);
-                }
-            }
+    for (a, b, weight) in graph.edges_once() {
+        pairs.push((a, b));
+        if let Some(weights) = &mut weights {
+            weights.extend(weight);
         }
     }
     let mut new_labels = labels.clone();
@@ -52,7 +50,7 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
         let host = farthest[class][rng.below(farthest[class].len())];
         let row = n + number;
         if ids.insert(&format!("outlier-{number}")) as usize != row {
-            let message = format!("the graph has a node called outlier-{number} already");
+            let message = format!("the graph has a node outlier-{number} already; rename it");
             return Err(Error::Graph(message));
         }
         pairs.push((host, row as Node));
@@ -68,8 +66,8 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
     Ok(Dataset { labels: Some(new_labels), splits, ..Dataset::of(graph) })
 }
 
-/// For each class the nodes with the most hops to its nearest member, among those that have a
-/// path to one. Empty if every such node is a member.
+/// For each class, the nodes with the most hops to its nearest member, among those with a path to
+/// one. Empty if every such node is a member.
 fn farthest_by_class(dataset: &Dataset, labels: &Labels) -> Vec<Vec<Node>> {
     let mut members: Vec<Vec<Node>> = vec![Vec::new(); labels.names.len()];
     for (row, of) in labels.of.iter().enumerate() {
@@ -96,7 +94,7 @@ mod tests {
     use crate::graph::{ReadOptions, read};
 
     #[test]
-    fn outliers_hang_far_from_the_class_they_carry() {
+    fn outliers_are_far_from_their_class() {
         let before = read("builtin:sparse", &ReadOptions::default()).unwrap();
         let after = outliers(&before, &OutlierConfig { count: 20, seed: 1 }).unwrap();
         assert_eq!(after.graph.nodes(), before.graph.nodes() + 20);

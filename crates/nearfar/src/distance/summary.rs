@@ -1,11 +1,11 @@
-//! What there is to say about a graph: sizes, components, and how far apart its nodes are.
+//! Statistics of a graph: sizes, components and distances.
 
 use std::collections::BTreeMap;
 
 use super::{Diameter, DistanceHistogram};
 use crate::graph::{Components, Graph, GraphStats};
 
-/// A row of the paper's Table 1, and more.
+/// The statistics of the paper's table 1, and more.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct DistanceSummary {
     /// Sizes, degrees and components.
@@ -13,25 +13,25 @@ pub struct DistanceSummary {
     pub graph: GraphStats,
     /// Whether edges have weights.
     pub weighted: bool,
-    /// The number of classes, for whoever knows it: the graph does not.
+    /// The number of classes, set by the caller: the graph has no labels.
     pub classes: Option<usize>,
-    /// The largest finite distance that is known of.
+    /// The largest finite distance found.
     pub diameter: u32,
-    /// Whether the diameter is exact, or only the largest distance that was met.
+    /// Whether `diameter` is exact, or only a lower bound.
     pub diameter_exact: bool,
-    /// The mean distance of pairs that have one.
+    /// The mean distance of connected pairs.
     pub mean_distance: f64,
-    /// Ordered pairs of different nodes by their distance.
+    /// Ordered pairs of distinct nodes by distance.
     pub distance_histogram: BTreeMap<u32, u64>,
     /// Ordered pairs without a path.
     pub unreachable_pairs: u64,
-    /// How many nodes were searched from; all, if the histogram is exact.
+    /// The number of nodes searched from; all of them if the histogram is exact.
     pub distance_sources: usize,
 }
 
 impl DistanceSummary {
-    /// Counts distances from `sources` random nodes, or from all if there are no more than that.
-    /// `None` stands for all, or 1024 in graphs where that would take minutes.
+    /// Counts distances from `sources` random nodes, or from all nodes if there are no more.
+    /// `None` means all nodes, or 1024 in graphs where that would take minutes.
     pub fn new(graph: &Graph, sources: Option<usize>, seed: u64) -> Self {
         let components = Components::new(graph);
         let histogram = histogram(graph, sources, seed);
@@ -39,7 +39,7 @@ impl DistanceSummary {
         let (diameter, diameter_exact) = if exact {
             (histogram.largest(), true)
         } else {
-            // A few dozen searches settle the diameter of most real graphs.
+            // A few dozen searches determine the diameter of most real graphs.
             let diameter = Diameter::new(graph, &components, 64);
             (diameter.at_least.max(histogram.largest()), diameter.is_exact())
         };
@@ -58,10 +58,10 @@ impl DistanceSummary {
 }
 
 fn histogram(graph: &Graph, sources: Option<usize>, seed: u64) -> DistanceHistogram {
-    /// Nodes × edges up to which all distances are counted: a minute or two on two cores.
-    const PATIENCE: u64 = 400_000_000_000;
+    /// Nodes × arcs up to which all distances are counted: one or two minutes on two cores.
+    const EXACT: u64 = 400_000_000_000;
     const SAMPLE: usize = 1024;
-    let quick = graph.nodes() as u64 * graph.arcs() as u64 <= PATIENCE;
+    let quick = graph.nodes() as u64 * graph.arcs() as u64 <= EXACT;
     let count = sources.unwrap_or(if quick { graph.nodes() } else { SAMPLE });
     if count >= graph.nodes() {
         DistanceHistogram::exact(graph)

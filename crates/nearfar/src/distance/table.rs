@@ -4,18 +4,18 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::bfs::{LANES, MultiSourceBfs};
+use super::bfs::{MultiSourceBfs, SOURCES};
 use crate::budget::product;
 use crate::graph::{Graph, Node};
 use crate::memory;
 
-/// A distance as it is stored. Zero stands for "no path", and for the node itself.
+/// A stored distance. Zero means "no path", or the node itself.
 pub trait HopCell: Copy + Default + Ord + Send + Sync + 'static {
     /// The largest distance that fits.
     const MOST: u32;
     /// Stores a distance of at most [`MOST`](Self::MOST).
     fn from_hops(hops: u32) -> Self;
-    /// As an index into a list by distance.
+    /// The distance, as an index.
     fn index(self) -> usize;
 }
 
@@ -52,7 +52,7 @@ impl HopCell for u32 {
     }
 }
 
-/// A row of distances for each source, a column for each node asked about.
+/// A table of distances: a row per source, a column per target.
 pub struct HopRows<T> {
     columns: usize,
     cells: Vec<T>,
@@ -62,7 +62,7 @@ impl<T: HopCell> HopRows<T> {
     /// The memory of one search while rows are measured: the search, and the distances from its
     /// sources to so many columns.
     pub(crate) fn search_bytes(nodes: usize, columns: usize) -> u64 {
-        let tile = product([columns, LANES, size_of::<T>()]);
+        let tile = product([columns, SOURCES, size_of::<T>()]);
         MultiSourceBfs::bytes(nodes).saturating_add(tile)
     }
 
@@ -84,19 +84,19 @@ impl<T: HopCell> HopRows<T> {
         let columns = columns.map_or(graph.nodes(), <[Node]>::len);
         let mut cells: Vec<T> = memory::zeroed(sources.len() * columns);
         // Where memory allows fewer searches than there are threads, each takes an equal part.
-        let chunks = sources.len().div_ceil(LANES);
+        let chunks = sources.len().div_ceil(SOURCES);
         let few = searches < rayon::current_num_threads();
-        let part = LANES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
+        let part = SOURCES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
         let fits = cells
             .par_chunks_mut((part * columns).max(1))
             .zip(sources.par_chunks(part))
             .map_init(
-                || (MultiSourceBfs::new(graph), memory::zeroed(columns * LANES)),
-                |(search, tile), (rows, sources)| {
-                    let chunks = rows.chunks_mut((LANES * columns).max(1));
-                    for (rows, sources) in chunks.zip(sources.chunks(LANES)) {
+                || (MultiSourceBfs::new(graph), memory::zeroed(columns * SOURCES)),
+                |(bfs, tile), (rows, sources)| {
+                    let chunks = rows.chunks_mut((SOURCES * columns).max(1));
+                    for (rows, sources) in chunks.zip(sources.chunks(SOURCES)) {
                         tile.fill(T::default());
-                        search.run(sources, |hops, node, lanes| {
+                        bfs.run(sources, |hops, node, reached_by| {
                             if hops > T::MOST {
                                 return ControlFlow::Break(());
                             }
@@ -108,8 +108,8 @@ impl<T: HopCell> HopRows<T> {
                                 Some(of) => of[node as usize] as usize,
                             };
                             let cell = T::from_hops(hops);
-                            let tile = &mut tile[column * LANES..][..LANES];
-                            lanes.for_each(|lane| tile[lane] = cell);
+                            let tile = &mut tile[column * SOURCES..][..SOURCES];
+                            reached_by.for_each(|source| tile[source] = cell);
                             ControlFlow::Continue(())
                         })?;
                         transpose(tile, rows, columns);
@@ -132,28 +132,28 @@ impl<T: HopCell> HopRows<T> {
     }
 }
 
-/// Turns a tile, in which the distances to one node from all sources stand together, into rows.
-/// (Writing the rows at once, one far-off cell after another, takes four times as long.)
+/// Transposes a tile, in which the distances to one node from all sources are contiguous, into rows.
+/// (Writing the rows directly, with a stride, takes four times as long.)
 fn transpose<T: HopCell>(tile: &[T], rows: &mut [T], columns: usize) {
     const BLOCK: usize = 64;
     for column in (0..columns).step_by(BLOCK) {
         let width = BLOCK.min(columns - column);
-        let tile = &tile[column * LANES..(column + width) * LANES];
-        for (lane, row) in rows.chunks_exact_mut(columns).enumerate() {
+        let tile = &tile[column * SOURCES..(column + width) * SOURCES];
+        for (source, row) in rows.chunks_exact_mut(columns).enumerate() {
             let row = &mut row[column..column + width];
-            for (cell, from) in row.iter_mut().zip(tile.chunks_exact(LANES)) {
-                *cell = from[lane];
+            for (cell, from) in row.iter_mut().zip(tile.chunks_exact(SOURCES)) {
+                *cell = from[source];
             }
         }
     }
 }
 
-/// The hop distances between all pairs of nodes: one byte for each while they fit, else two.
+/// The hop distances between all pairs of nodes: one byte each if they fit, else two.
 pub enum HopTable {
-    /// No distance is over 255.
-    Bytes(HopRows<u8>),
-    /// Some distance is.
-    Words(HopRows<u16>),
+    /// One byte each: no distance is over 255.
+    U8(HopRows<u8>),
+    /// Two bytes each.
+    U16(HopRows<u16>),
 }
 
 impl HopTable {
@@ -161,15 +161,15 @@ impl HopTable {
     pub fn new(graph: &Graph) -> Option<Self> {
         let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
         HopRows::new(graph, &nodes, None, usize::MAX)
-            .map(Self::Bytes)
-            .or_else(|| HopRows::new(graph, &nodes, None, usize::MAX).map(Self::Words))
+            .map(Self::U8)
+            .or_else(|| HopRows::new(graph, &nodes, None, usize::MAX).map(Self::U16))
     }
 
     /// The distance between two nodes; `None` if there is no path.
     pub fn hops(&self, a: Node, b: Node) -> Option<u32> {
         let cell = match self {
-            Self::Bytes(rows) => rows.row(a as usize)[b as usize].index(),
-            Self::Words(rows) => rows.row(a as usize)[b as usize].index(),
+            Self::U8(rows) => rows.row(a as usize)[b as usize].index(),
+            Self::U16(rows) => rows.row(a as usize)[b as usize].index(),
         };
         (a == b || cell > 0).then_some(cell as u32)
     }

@@ -90,7 +90,7 @@ pub(super) enum Stored {
 
 impl Stored {
     pub(super) fn of(path: &Path) -> Result<Self> {
-        let ending = file::ending(path);
+        let ending = file::extension(path);
         if ending == "bin" {
             return Ok(Self::Word2vecBinary);
         }

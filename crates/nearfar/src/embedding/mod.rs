@@ -16,9 +16,9 @@ pub use format::{Format, check_writable};
 use ids::Ids;
 pub use neighbours::Similarity;
 pub(crate) use neighbours::{Best, key};
-pub(crate) use npy::write_floats;
 
 use crate::error::{Error, Result};
+pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
 
 /// A vector of `dim` floats for each node. Row r of the table belongs to the node of row r of the

@@ -2,14 +2,14 @@
 //! they stand in a file beside it, one a line in the order of the rows: `x.nodes.tsv` for `x.npy`.
 //! If there is none, they are 0, 1, 2 and so on.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
-use crate::file::npy::Array;
+use crate::file::npy::{Array, header, write_floats};
 use crate::file::{open, read_error, read_text, write_whole};
 use crate::graph::{Node, NodeIds};
 
@@ -22,35 +22,6 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
         out.write_all(&header(embedding.nodes(), embedding.dim()))?;
         write_floats(out, embedding.vectors())
     })
-}
-
-/// Writes floats in the byte order that every format here has, little end first.
-pub(crate) fn write_floats(out: &mut impl Write, floats: &[f32]) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    for chunk in floats.chunks(1 << 12) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|float| float.to_le_bytes()));
-        out.write_all(&bytes)?;
-    }
-    Ok(())
-}
-
-/// The header, filled up with blanks so that the values start at a multiple of 64 bytes: then the
-/// file can be mapped to memory and used as it is.
-fn header(nodes: usize, dim: usize) -> Vec<u8> {
-    let mut text =
-        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({nodes}, {dim}), }}");
-    let before = b"\x93NUMPY\x01\x00".len() + 2;
-    let len = (before + text.len() + 1).next_multiple_of(64) - before;
-    while text.len() + 1 < len {
-        text.push(' ');
-    }
-    text.push('\n');
-    let mut header = b"\x93NUMPY\x01\x00".to_vec();
-    // Two sizes of at most twenty digits each: it is 128 bytes at most.
-    header.extend((text.len() as u16).to_le_bytes());
-    header.extend(text.bytes());
-    header
 }
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
@@ -119,21 +90,6 @@ fn read_nodes(path: &Path, array: &Path, nodes: usize) -> Result<NodeIds> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_start_at_a_multiple_of_64_bytes() {
-        for nodes in [1, 1000, 123_456_789, usize::MAX] {
-            for dim in [1, 16, 128, 1000, usize::MAX] {
-                let header = header(nodes, dim);
-                assert_eq!(header.len() % 64, 0);
-                assert_eq!(header.last(), Some(&b'\n'));
-                assert_eq!(
-                    usize::from(header[8]) + 256 * usize::from(header[9]),
-                    header.len() - 10
-                );
-            }
-        }
-    }
 
     #[test]
     fn ids_stand_beside_the_array() {

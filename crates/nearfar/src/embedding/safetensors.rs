@@ -10,6 +10,7 @@
 //! it, has the ids 0, 1, 2 and so on; and if no tensor is called `vectors`, the only one of two
 //! dimensions serves.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -17,46 +18,35 @@ use rayon::prelude::*;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
-use super::npy::write_floats;
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
-use crate::file::npy::half;
-use crate::file::{read_all, write_whole};
+use crate::file::npy::{half, write_floats};
+use crate::file::safetensors::Tensor;
+use crate::file::{self, read_all};
 use crate::graph::{Node, NodeIds};
 
 pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
     let (nodes, dim) = (embedding.nodes(), embedding.dim());
     let ids = || (0..nodes as Node).map(|node| embedding.ids().get(node));
-    // The widest first, so that each is aligned to its own size.
-    let lengths = nodes * 8;
-    let vectors = lengths + nodes * dim * 4;
-    let text = vectors + ids().map(|id| id.len() + 1).sum::<usize>();
-    let tensor = |name: &str, dtype: &str, shape: &[usize], from: usize, to: usize| {
-        format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{from},{to}]}}"#)
+    let text_bytes = ids().map(|id| id.len() + 1).sum();
+    let lengths = |out: &mut dyn Write| {
+        ids().try_for_each(|id| out.write_all(&(id.len() as u64).to_le_bytes()))
     };
-    let mut header = format!(
-        "{{{},{},{}}}",
-        tensor("node_lengths", "I64", &[nodes], 0, lengths),
-        tensor("vectors", "F32", &[nodes, dim], lengths, vectors),
-        tensor("nodes", "U8", &[text - vectors], vectors, text)
-    );
-    while !header.len().is_multiple_of(8) {
-        header.push(' ');
-    }
-    write_whole(path, |out| {
-        out.write_all(&(header.len() as u64).to_le_bytes())?;
-        out.write_all(header.as_bytes())?;
-        ids().try_for_each(|id| out.write_all(&(id.len() as u64).to_le_bytes()))?;
-        write_floats(out, embedding.vectors())?;
-        ids().try_for_each(|id| writeln!(out, "{id}"))
-    })
+    let vectors = |mut out: &mut dyn Write| write_floats(&mut out, embedding.vectors());
+    let text = |out: &mut dyn Write| ids().try_for_each(|id| writeln!(out, "{id}"));
+    let tensors = [
+        Tensor { name: "node_lengths", dtype: Dtype::I64, shape: vec![nodes], write: &lengths },
+        Tensor { name: "vectors", dtype: Dtype::F32, shape: vec![nodes, dim], write: &vectors },
+        Tensor { name: "nodes", dtype: Dtype::U8, shape: vec![text_bytes], write: &text },
+    ];
+    file::safetensors::write(path, &BTreeMap::new(), &tensors)
 }
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
     let fail = |message: String| Error::file(path, message);
     let bytes = read_all(path)?;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| {
-        let reason = format!("{error}; the file is cut off or no safetensors: write it again");
+        let reason = format!("{error}; the file is truncated or not safetensors: write it again");
         Error::Read { path: path.to_owned(), reason }
     })?;
     let table = table(&tensors).map_err(fail)?;

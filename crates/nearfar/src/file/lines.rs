@@ -1,4 +1,4 @@
-//! Text, cut at line ends into blocks that are parsed side by side.
+//! Text in blocks that end at line ends and are parsed in parallel.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,14 +9,19 @@ use rayon::prelude::*;
 use super::{open, read_error};
 use crate::error::{Error, Result};
 
-/// Small enough for the ids of a block to stay in the cache.
+/// Bytes of a block: small enough for its ids to stay in the cache.
 const BLOCK: usize = 1 << 18;
 
-/// The line in the block, counted from 1, and what is wrong with it.
+/// The line within the block, counted from 1, and the message.
 pub(crate) type LineError = (u64, String);
 
-/// The number of lines of a block and what stands in it.
+/// The number of lines of a block and its content.
 pub(crate) type Parsed<T> = Result<(u64, T), LineError>;
+
+/// The number of blocks that are parsed at a time.
+fn batch_blocks() -> usize {
+    rayon::current_num_threads().max(1) * 2
+}
 
 /// Reads a file in blocks that end at line ends.
 pub(crate) struct Blocks<'a> {
@@ -33,7 +38,7 @@ impl<'a> Blocks<'a> {
 
     /// The first block, without a byte order mark.
     pub(crate) fn first(&mut self) -> Result<Vec<u8>> {
-        let empty = || Error::file(self.path, "the file is empty; is it the right one?");
+        let empty = || Error::file(self.path, "the file is empty");
         let mut first = self.next()?.ok_or_else(empty)?;
         if first.starts_with(b"\xef\xbb\xbf") {
             first.drain(..3);
@@ -41,8 +46,8 @@ impl<'a> Blocks<'a> {
         Ok(first)
     }
 
-    /// Parses the blocks that follow `first`, several at a time, and merges all of them in file
-    /// order, while the next ones are being parsed.
+    /// Parses the blocks after `first` in parallel and merges all of them in file order, one batch
+    /// while the next one is being parsed.
     pub(crate) fn parse<T: Send>(
         mut self,
         first: Parsed<T>,
@@ -50,7 +55,6 @@ impl<'a> Blocks<'a> {
         mut merge: impl FnMut(T) + Send,
     ) -> Result<()> {
         let path = self.path;
-        let batch = rayon::current_num_threads().max(1) * 2;
         let mut line = 0;
         let mut parsed = vec![first];
         while !parsed.is_empty() {
@@ -65,7 +69,7 @@ impl<'a> Blocks<'a> {
                     Ok(())
                 },
                 || {
-                    let blocks = self.batch(batch)?;
+                    let blocks = self.batch(batch_blocks())?;
                     Ok(blocks.par_iter().map(|block| parse(block)).collect::<Vec<_>>())
                 },
             );
@@ -75,6 +79,13 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
+    /// Memory that [`parse`](Self::parse) takes besides what it merges: one batch as text and two
+    /// parsed ones, whose size is `parsed` times that of the text.
+    pub(crate) fn bytes(parsed: u64) -> u64 {
+        batch_blocks() as u64 * BLOCK as u64 * (1 + 2 * parsed)
+    }
+
+    /// The next block; `None` at the end of the file.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut block = std::mem::take(&mut self.rest);
         while !self.ended {
@@ -91,9 +102,9 @@ impl<'a> Blocks<'a> {
         Ok((!block.is_empty()).then_some(block))
     }
 
-    fn batch(&mut self, most: usize) -> Result<Vec<Vec<u8>>> {
+    fn batch(&mut self, count: usize) -> Result<Vec<Vec<u8>>> {
         let mut blocks = Vec::new();
-        while blocks.len() < most {
+        while blocks.len() < count {
             let Some(block) = self.next()? else { break };
             blocks.push(block);
         }
@@ -137,14 +148,14 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> Result<(), LineError> {
     })
 }
 
-/// Reads a weight.
+/// Parses a weight.
 pub(crate) fn weight(field: &[u8]) -> Result<f32, String> {
     let text = String::from_utf8_lossy(field);
     match text.parse::<f32>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-        Ok(_) => Err(format!("weight {text}; weights are finite and not negative")),
+        Ok(_) => Err(format!("weight {text}; weights must be finite and ≥ 0")),
         Err(_) => {
-            Err(format!("'{text}' where a weight should be; write a number, or no third column"))
+            Err(format!("'{text}' is not a weight; write a number, or leave the third column out"))
         }
     }
 }

@@ -1,9 +1,8 @@
-//! From a list of edges to compressed rows, on all threads.
+//! From a list of edges to compressed sparse rows, on all threads.
 //!
-//! Every thread goes through the whole list and takes what belongs to its own run of rows. That
-//! reads the list several times, in order, which is cheap; and no two threads ever write to the
-//! same place, and every row receives its neighbours in the order of the list, whatever the
-//! number of threads.
+//! Every thread scans the whole list and takes what belongs to its own range of rows. The list is
+//! read several times, but sequentially, which is cheap; no two threads write to the same row, and
+//! every row receives its neighbours in list order, for any number of threads.
 
 use rayon::prelude::*;
 
@@ -11,39 +10,58 @@ use super::{Graph, Node, NodeIds};
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// Edges as they were read: ends, weights if there are any, and the ids of all nodes.
+/// Edges as read from a file: their ends, optional weights, and the ids of all nodes.
 #[derive(Clone, Debug)]
 pub struct EdgeList {
-    /// The two ends of each edge, as rows.
+    /// The ends of each edge, as rows.
     pub pairs: Vec<(Node, Node)>,
-    /// One weight for each edge, or none at all.
+    /// One weight per edge, or `None`.
     pub weights: Option<Vec<f32>>,
-    /// The ids of all nodes, isolated ones too.
+    /// The ids of all nodes, isolated ones included.
     pub ids: NodeIds,
 }
 
-/// How many edges of a list are not in the graph, and why.
+/// Numbers of edges that were dropped from a list, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Edges from a node to itself.
     pub self_loops: usize,
-    /// Edges that were there already, in this or the other direction. The first one counts, with
-    /// its weight.
+    /// Duplicates of an earlier edge, in the same or the other direction. The first one is kept,
+    /// with its weight.
     pub repeats: usize,
-    /// Edges of weight zero, which is to say none.
+    /// Edges of weight zero.
     pub zero_weights: usize,
 }
 
 impl EdgeList {
+    /// The memory of the list.
+    pub(crate) fn bytes(&self) -> u64 {
+        let edge = if self.weights.is_some() { 12 } else { 8 };
+        (self.pairs.len() as u64).saturating_mul(edge).saturating_add(self.ids.bytes())
+    }
+
+    /// The memory at the peak of [`build`](Self::build), the list included. For each node: its
+    /// offset and, while arcs are scattered, the position of its next arc. For each edge: its two
+    /// arcs as targets; with weights, also as target and index in one u64 and as row weights, all
+    /// alive at once.
+    pub(crate) fn build_bytes(&self) -> u64 {
+        let edge = if self.weights.is_some() { 32 } else { 8 };
+        let arcs = (self.pairs.len() as u64).saturating_mul(edge);
+        let nodes = (self.ids.len() as u64).saturating_mul(16);
+        self.bytes().saturating_add(arcs).saturating_add(nodes)
+    }
+
     /// Builds the graph. Fails if an end is not a row, or a weight is not a finite number ≥ 0.
     pub fn build(self) -> Result<(Graph, Dropped)> {
         let n = self.ids.len();
         let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
-            return Err(Error::graph("more than 4 294 967 294 nodes or edges".to_owned()));
+            return Err(Error::Graph("more than 4294967294 nodes or edges".to_owned()));
         }
         if let Some(&(a, b)) = pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
-            return Err(Error::graph(format!("edge {a}–{b} in a graph of {n} nodes")));
+            return Err(Error::Graph(format!(
+                "edge {a}–{b} has a row that is not below {n}, the number of nodes"
+            )));
         }
         let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
         let mut offsets = offsets(n, &pairs);
@@ -56,15 +74,15 @@ impl EdgeList {
         };
         drop((pairs, weights));
         let before = targets.len();
-        close_gaps(&mut offsets, &mut targets, row_weights.as_mut());
+        remove_duplicates(&mut offsets, &mut targets, row_weights.as_mut());
         let repeats = (before - targets.len()) / 2;
         let graph = Graph { offsets, targets, weights: row_weights, ids };
         Ok((graph, Dropped { repeats, ..dropped }))
     }
 }
 
-/// Marks a place in a row that held a repeat.
-const REPEAT: Node = Node::MAX;
+/// Marks a duplicate in a row.
+const DUPLICATE: Node = Node::MAX;
 
 fn drop_loops_and_zeros(
     pairs: &mut Vec<(Node, Node)>,
@@ -79,15 +97,15 @@ fn drop_loops_and_zeros(
     };
     if weights.len() != pairs.len() {
         let message = format!("{} weights for {} edges", weights.len(), pairs.len());
-        return Err(Error::graph(message));
+        return Err(Error::Graph(message));
     }
     let mut kept = 0;
     for at in 0..pairs.len() {
         let ((a, b), weight) = (pairs[at], weights[at]);
         if !(weight.is_finite() && weight >= 0.0) {
             let message =
-                format!("edge {} has weight {weight}; weights are finite and ≥ 0", at + 1);
-            return Err(Error::graph(message));
+                format!("edge {} has weight {weight}; weights must be finite and ≥ 0", at + 1);
+            return Err(Error::Graph(message));
         }
         if a == b {
             dropped.self_loops += 1;
@@ -106,12 +124,12 @@ fn drop_loops_and_zeros(
 
 fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {
     let mut degrees = vec![0_u32; n];
-    let run = n.div_ceil(rayon::current_num_threads()).max(1);
-    degrees.par_chunks_mut(run).enumerate().for_each(|(at, degrees)| {
-        let first = (at * run) as Node;
+    let len = n.div_ceil(rayon::current_num_threads()).max(1);
+    degrees.par_chunks_mut(len).enumerate().for_each(|(at, degrees)| {
+        let first = (at * len) as Node;
         for &(a, b) in pairs {
             for node in [a, b] {
-                // Nodes before the run wrap around to large numbers, out of range like those after.
+                // Nodes before `first` wrap around to large numbers, out of range like those after.
                 if let Some(degree) = degrees.get_mut(node.wrapping_sub(first) as usize) {
                     *degree += 1;
                 }
@@ -127,22 +145,21 @@ fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {
     offsets
 }
 
-/// Puts what `arc(neighbour, edge)` makes into the rows of both ends of every edge, then sorts
-/// every row.
+/// Writes `arc(neighbour, edge index)` to the rows of both ends of every edge, then sorts each row.
 fn scatter<T: Copy + Default + Ord + Send>(
     offsets: &[usize],
     pairs: &[(Node, Node)],
     arc: impl Fn(Node, usize) -> T + Sync,
 ) -> Vec<T> {
     let mut arcs: Vec<T> = memory::zeroed(2 * pairs.len());
-    let share = arcs.len().div_ceil(rayon::current_num_threads()).max(1);
-    for_each_run(offsets, share, &mut arcs, |first, bounds, run| {
+    let size = arcs.len().div_ceil(rayon::current_num_threads()).max(1);
+    for_each_row_range(offsets, size, &mut arcs, |first, bounds, arcs| {
         let mut next: Vec<usize> =
             bounds[..bounds.len() - 1].iter().map(|at| at - bounds[0]).collect();
         for (edge, &(a, b)) in pairs.iter().enumerate() {
             for (from, to) in [(a, b), (b, a)] {
                 if let Some(next) = next.get_mut(from.wrapping_sub(first) as usize) {
-                    run[*next] = arc(to, edge);
+                    arcs[*next] = arc(to, edge);
                     *next += 1;
                 }
             }
@@ -154,7 +171,7 @@ fn scatter<T: Copy + Default + Ord + Send>(
 
 fn scatter_targets(offsets: &[usize], pairs: &[(Node, Node)]) -> Vec<Node> {
     let mut targets = scatter(offsets, pairs, |to, _| to);
-    for_each_row(offsets, &mut targets, mark_repeats);
+    for_each_row(offsets, &mut targets, mark_duplicates);
     targets
 }
 
@@ -163,65 +180,69 @@ fn scatter_weighted(
     pairs: &[(Node, Node)],
     weights: &[f32],
 ) -> (Vec<Node>, Vec<f32>) {
-    // The neighbour in the high half and the edge's place in the list in the low one: sorting
-    // brings repeats together, the first of them first.
+    // The neighbour in the high half, the index of the edge in the low half: sorting brings
+    // duplicates together, in list order.
     let arcs = scatter(offsets, pairs, |to, edge| u64::from(to) << 32 | edge as u64);
     let mut targets: Vec<Node> = arcs.par_iter().map(|arc| (arc >> 32) as Node).collect();
     let row_weights = arcs.par_iter().map(|&arc| weights[arc as u32 as usize]).collect();
-    for_each_row(offsets, &mut targets, mark_repeats);
+    for_each_row(offsets, &mut targets, mark_duplicates);
     (targets, row_weights)
 }
 
-fn mark_repeats(row: &mut [Node]) {
-    let mut last = REPEAT;
+fn mark_duplicates(row: &mut [Node]) {
+    let mut last = DUPLICATE;
     for target in row {
         if *target == last {
-            *target = REPEAT;
+            *target = DUPLICATE;
         } else {
             last = *target;
         }
     }
 }
 
-/// Calls `work(first row, offsets, cells)` on runs of rows with about `share` cells each, on all
-/// threads.
-fn for_each_run<T: Send>(
+/// Calls `work(first row, offsets, entries)` on ranges of rows with about `size` entries each, on
+/// all threads.
+fn for_each_row_range<T: Send>(
     offsets: &[usize],
-    share: usize,
+    size: usize,
     mut rest: &mut [T],
     work: impl Fn(Node, &[usize], &mut [T]) + Sync,
 ) {
-    let mut runs = Vec::new();
+    let mut ranges = Vec::new();
     let mut first = 0;
     while first + 1 < offsets.len() {
-        let end = offsets[first] + share;
+        let end = offsets[first] + size;
         let rows = offsets[first + 1..].partition_point(|&at| at < end) + 1;
         let bounds = &offsets[first..=(first + rows).min(offsets.len() - 1)];
-        let (run, tail) = rest.split_at_mut(bounds[bounds.len() - 1] - bounds[0]);
-        runs.push((first as Node, bounds, run));
+        let (entries, tail) = rest.split_at_mut(bounds[bounds.len() - 1] - bounds[0]);
+        ranges.push((first as Node, bounds, entries));
         rest = tail;
         first += bounds.len() - 1;
     }
-    runs.into_par_iter().for_each(|(first, bounds, run)| work(first, bounds, run));
+    ranges.into_par_iter().for_each(|(first, bounds, entries)| work(first, bounds, entries));
 }
 
 /// Calls `work` on every row, on all threads.
-fn for_each_row<T: Send>(offsets: &[usize], cells: &mut [T], work: impl Fn(&mut [T]) + Sync) {
-    for_each_run(offsets, 1 << 14, cells, |_, bounds, mut run| {
+fn for_each_row<T: Send>(offsets: &[usize], entries: &mut [T], work: impl Fn(&mut [T]) + Sync) {
+    for_each_row_range(offsets, 1 << 14, entries, |_, bounds, mut rest| {
         for row in bounds.windows(2) {
-            let (row, tail) = run.split_at_mut(row[1] - row[0]);
+            let (row, tail) = rest.split_at_mut(row[1] - row[0]);
             work(row);
-            run = tail;
+            rest = tail;
         }
     });
 }
 
-/// Moves the rows together over the places of dropped repeats.
-fn close_gaps(offsets: &mut [usize], targets: &mut Vec<Node>, mut weights: Option<&mut Vec<f32>>) {
+/// Removes the marked duplicates.
+fn remove_duplicates(
+    offsets: &mut [usize],
+    targets: &mut Vec<Node>,
+    mut weights: Option<&mut Vec<f32>>,
+) {
     let (mut start, mut kept) = (0, 0);
     for end in &mut offsets[1..] {
         for at in start..*end {
-            if targets[at] != REPEAT {
+            if targets[at] != DUPLICATE {
                 targets[kept] = targets[at];
                 if let Some(weights) = &mut weights {
                     weights[kept] = weights[at];
@@ -250,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_repeats_and_zeros_are_dropped_and_counted() {
+    fn loops_duplicates_and_zeros_are_dropped_and_counted() {
         let pairs = [(0, 1), (1, 0), (2, 2), (1, 2), (0, 1), (0, 2)];
         let weights = vec![3.0, 4.0, 1.0, 5.0, 6.0, 0.0];
         let (graph, dropped) = list(4, &pairs, Some(weights)).build().unwrap();
@@ -258,7 +279,7 @@ mod tests {
         assert_eq!(graph.nodes(), 4);
         assert_eq!(graph.edges(), 2);
         assert_eq!(graph.neighbours(1), [0, 2]);
-        assert_eq!(graph.weights(1), Some(&[3.0, 5.0][..]), "the first weight counts");
+        assert_eq!(graph.weights(1), Some(&[3.0, 5.0][..]), "the first weight is kept");
         assert_eq!(graph.degree(3), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Graphs that come with the library.
+//! Graphs that are part of the library.
 
 use super::synth::{Preset, SynthConfig, synth};
 use super::{Dataset, EdgeList, Labels, Node, NodeIds};
@@ -12,15 +12,15 @@ pub(super) fn builtin(name: &str) -> Result<Dataset> {
         "moderate" => synth(&SynthConfig::preset(Preset::Moderate)),
         "dense" => synth(&SynthConfig::preset(Preset::Dense)),
         _ => Err(Error::Option(format!(
-            "builtin:{name} is unknown; there are builtin:karate, builtin:sparse, \
-             builtin:moderate and builtin:dense"
+            "unknown graph builtin:{name}; expected builtin:karate, builtin:sparse, \
+             builtin:moderate or builtin:dense"
         ))),
     }
 }
 
-/// The friendships in a karate club that later split in two (W. Zachary, *An information flow
-/// model for conflict and fission in small groups*, 1977), members counted from 0, labelled by
-/// the side they took.
+/// Zachary's karate club (W. Zachary, *An information flow model for conflict and fission in small
+/// groups*, 1977): friendships between members, counted from 0. Labels are the two clubs after the
+/// split.
 fn karate() -> Result<Dataset> {
     let pairs = FRIENDS
         .iter()
@@ -34,7 +34,7 @@ fn karate() -> Result<Dataset> {
     Ok(Dataset { labels: Some(labels), dropped, ..Dataset::of(graph) })
 }
 
-/// For each member, the friends with a higher number.
+/// For each member, the friends with higher numbers.
 const FRIENDS: [&[Node]; 34] = [
     &[1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31],
     &[2, 3, 7, 13, 17, 19, 21, 30],
@@ -72,5 +72,5 @@ const FRIENDS: [&[Node]; 34] = [
     &[],
 ];
 
-/// The members who followed the club's officer.
+/// The members who joined the officer's club.
 const OFFICER: [Node; 17] = [9, 14, 15, 18, 20, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33];

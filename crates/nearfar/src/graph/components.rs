@@ -2,7 +2,7 @@
 
 use super::{Graph, Node};
 
-/// The components of a graph, numbered by their lowest row.
+/// The connected components of a graph, numbered by their lowest row.
 #[derive(Clone, Debug)]
 pub struct Components {
     of: Vec<u32>,
@@ -10,7 +10,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Finds the components by one sweep over nodes and edges.
+    /// Finds the components by one traversal of the graph.
     pub fn new(graph: &Graph) -> Self {
         const UNSEEN: u32 = u32::MAX;
         let mut of = vec![UNSEEN; graph.nodes()];
@@ -43,7 +43,7 @@ impl Components {
         self.sizes.len()
     }
 
-    /// Whether there is no component, because there is no node.
+    /// Whether there is no component.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
@@ -59,7 +59,7 @@ impl Components {
         &self.sizes
     }
 
-    /// The component with the most nodes; of equal ones the first.
+    /// The component with the most nodes; the first of equal ones.
     pub fn largest(&self) -> usize {
         let largest = self.sizes.iter().copied().max().unwrap_or(0);
         self.sizes.iter().position(|&size| size == largest).unwrap_or(0)

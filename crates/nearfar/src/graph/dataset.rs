@@ -1,4 +1,4 @@
-//! A graph with what is known about its nodes: labels and splits. Folders of them on disk.
+//! Graphs with labels and splits, and the folders that they are stored in.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -6,64 +6,74 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::read::{self, TextLines};
-use super::{Dropped, Graph, Node, NodeIds, StringIds};
+use super::{Components, Dropped, Graph, Node, NodeIds, StringIds};
 use crate::error::{Error, Result};
 use crate::file::write_whole;
 
-/// A graph, and its labels and splits if there are any.
+/// A graph with optional labels and splits.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// The graph.
     pub graph: Graph,
-    /// The labels of its nodes.
+    /// The labels of the nodes.
     pub labels: Option<Labels>,
     /// Which nodes are for training, validation and testing.
     pub splits: Option<Splits>,
-    /// What reading left out.
+    /// The edges that reading dropped.
     pub dropped: Dropped,
-    /// What a reader should be told about how the input was understood.
+    /// How ambiguous input was interpreted, for the user.
     pub notes: Vec<String>,
+    /// An estimate of the peak memory that reading took, in bytes: edge pairs, weights and ids,
+    /// the rows under construction or the buffers of the reader, whichever is more; and the graph
+    /// with labels, if that is more still. Includes [`Graph::bytes`]; equal to it for graphs that
+    /// were not read from a file.
+    pub read_bytes: u64,
 }
 
-/// The labels of nodes: none, one or several for each.
+/// The labels of nodes: any number for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    /// The different labels, in order: by number if all are numbers, else by text.
+    /// The distinct labels, in numeric order if all are integers, else in text order.
     pub names: Vec<String>,
     /// For each row, its labels as indices into `names`.
     pub of: Vec<Vec<u32>>,
 }
 
-/// A node's part in an experiment.
+/// The split that a node belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// The classifier learns from it.
+    /// Classifiers are trained on it.
     Train,
-    /// Choices are made on it.
+    /// Hyperparameters are chosen on it.
     Val,
-    /// It is scored, once.
+    /// Reported scores are computed on it.
     Test,
 }
 
-/// The part of each node, by row; some may have none.
+/// The split of each node, by row; `None` for nodes in no split.
 pub type Splits = Vec<Option<Split>>;
 
 impl Dataset {
     /// A dataset that is only a graph.
     pub fn of(graph: Graph) -> Self {
-        Self { graph, labels: None, splits: None, dropped: Dropped::default(), notes: vec![] }
+        let read_bytes = graph.bytes();
+        let dropped = Dropped::default();
+        Self { graph, labels: None, splits: None, dropped, notes: vec![], read_bytes }
     }
 
-    /// Reads a folder: `edges.tsv`, and `nodes.tsv`, `labels.tsv`, `splits.tsv` where they
-    /// exist; each may end in `.gz` or `.zst`.
+    /// Reads a folder: `edges.tsv` and, if they exist, `nodes.tsv`, `labels.tsv` and
+    /// `splits.tsv`; each may have `.gz` or `.zst` appended.
     pub(crate) fn read_folder(folder: &Path, nodes: Option<&Path>) -> Result<Self> {
         let edges = find(folder, "edges.tsv").ok_or_else(|| {
-            Error::file(folder, "a dataset folder holds edges.tsv (or .gz, .zst); it is not there")
+            Error::file(folder, "a dataset folder needs edges.tsv (or .gz, .zst); none found")
         })?;
         let own_nodes = find(folder, "nodes.tsv");
         let mut dataset = read::edge_file(&edges, nodes.or(own_nodes.as_deref()))?;
         if let Some(path) = find(folder, "labels.tsv") {
-            dataset.labels = Some(Labels::read(&path, &dataset.graph)?);
+            let (labels, text) = Labels::read_counted(&path, Known::in_graph(&dataset.graph))?;
+            let bytes = dataset.graph.bytes() + labels.bytes() + text;
+            dataset.read_bytes = dataset.read_bytes.max(bytes);
+            dataset.labels = Some(labels);
         }
         if let Some(path) = find(folder, "splits.tsv") {
             dataset.splits = Some(Split::read(&path, &dataset.graph)?);
@@ -71,8 +81,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Writes the folder that [`read`](super::read()) reads. Each file is written whole or not at
-    /// all.
+    /// Writes the folder that [`read`](super::read()) reads. Each file is written atomically.
     pub fn write_folder(&self, folder: &Path) -> Result<()> {
         let ids = self.graph.ids();
         let rows = || 0..self.graph.nodes() as Node;
@@ -82,16 +91,13 @@ impl Dataset {
             let id = ids.get(row);
             // Writing to a String cannot fail.
             let _ = writeln!(nodes, "{id}");
-            let weights = self.graph.weights(row);
-            for (at, &to) in self.graph.neighbours(row).iter().enumerate() {
-                if row < to {
-                    let _ = write!(edges, "{id}\t{}", ids.get(to));
-                    if let Some(weights) = weights {
-                        let _ = write!(edges, "\t{}", weights[at]);
-                    }
-                    edges.push('\n');
-                }
+        }
+        for (a, b, weight) in self.graph.edges_once() {
+            let _ = write!(edges, "{}\t{}", ids.get(a), ids.get(b));
+            if let Some(weight) = weight {
+                let _ = write!(edges, "\t{weight}");
             }
+            edges.push('\n');
         }
         std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, &e))?;
         write_whole(&folder.join("edges.tsv"), |out| out.write_all(edges.as_bytes()))?;
@@ -119,16 +125,21 @@ impl Dataset {
         Ok(())
     }
 
-    /// The same with only the largest component, whose nodes keep their ids.
+    /// The largest component alone. Its nodes keep their ids.
     #[must_use]
     pub fn largest_component(self) -> Self {
-        let components = super::Components::new(&self.graph);
+        let components = Components::new(&self.graph);
         if components.len() <= 1 {
             return self;
         }
         let rows = components.members(components.largest());
+        let graph = self.graph.induced(&rows);
+        // Both graphs are alive, as are the components and the new row of every node.
+        let scratch = 12 * self.graph.nodes() as u64;
+        let read_bytes = self.read_bytes.max(self.graph.bytes() + graph.bytes() + scratch);
         Self {
-            graph: self.graph.induced(&rows),
+            graph,
+            read_bytes,
             labels: self.labels.map(|labels| Labels {
                 of: rows.iter().map(|&row| labels.of[row as usize].clone()).collect(),
                 names: labels.names,
@@ -142,12 +153,12 @@ impl Dataset {
 }
 
 impl Labels {
-    /// Reads `node<TAB>label`, several labels separated by commas.
+    /// Reads lines `node<TAB>label`, several labels separated by commas.
     pub fn read(path: &Path, graph: &Graph) -> Result<Self> {
         Self::read_known(path, Known::in_graph(graph))
     }
 
-    /// Takes the labels of each row, in any order.
+    /// Labels from the texts of each row, in any order.
     ///
     /// ```
     /// use nearfar::graph::Labels;
@@ -156,29 +167,35 @@ impl Labels {
     /// assert_eq!(labels.of, [vec![1], vec![], vec![0, 1]]);
     /// ```
     pub fn new<T: AsRef<str>>(rows: &[Vec<T>]) -> Self {
-        let mut words = StringIds::default();
-        let mut texts = |row: &Vec<T>| row.iter().map(|text| words.insert(text.as_ref())).collect();
-        let of = rows.iter().map(&mut texts).collect();
-        Self::sorted(&words, of)
+        let mut names = StringIds::default();
+        let mut intern =
+            |row: &Vec<T>| row.iter().map(|name| names.insert(name.as_ref())).collect();
+        let of = rows.iter().map(&mut intern).collect();
+        Self::sorted(&names, of)
     }
 
     pub(crate) fn read_known(path: &Path, known: Known) -> Result<Self> {
-        let mut words = StringIds::default();
-        let mut of = vec![Vec::new(); known.ids.len()];
-        for_each_node_line(path, known, |row, rest| {
-            let labels = rest.split(',').map(str::trim).filter(|label| !label.is_empty());
-            of[row as usize].extend(labels.map(|label| words.insert(label)));
-            Ok(())
-        })?;
-        Ok(Self::sorted(&words, of))
+        Ok(Self::read_counted(path, known)?.0)
     }
 
-    fn sorted(words: &StringIds, mut of: Vec<Vec<u32>>) -> Self {
-        let mut order: Vec<u32> = (0..words.len() as u32).collect();
-        let numbers: Option<Vec<i64>> = order.iter().map(|&l| words.get(l).parse().ok()).collect();
+    /// The labels, and the size of the text that they were read from.
+    fn read_counted(path: &Path, known: Known) -> Result<(Self, u64)> {
+        let mut names = StringIds::default();
+        let mut of = vec![Vec::new(); known.ids.len()];
+        let text = for_each_node_line(path, known, |row, rest| {
+            let labels = rest.split(',').map(str::trim).filter(|label| !label.is_empty());
+            of[row as usize].extend(labels.map(|label| names.insert(label)));
+            Ok(())
+        })?;
+        Ok((Self::sorted(&names, of), text))
+    }
+
+    fn sorted(names: &StringIds, mut of: Vec<Vec<u32>>) -> Self {
+        let mut order: Vec<u32> = (0..names.len() as u32).collect();
+        let numbers: Option<Vec<i64>> = order.iter().map(|&l| names.get(l).parse().ok()).collect();
         match numbers {
             Some(numbers) => order.sort_by_key(|&l| numbers[l as usize]),
-            None => order.sort_by_key(|&l| words.get(l)),
+            None => order.sort_by_key(|&l| names.get(l)),
         }
         let mut rank = vec![0; order.len()];
         for (at, &label) in order.iter().enumerate() {
@@ -191,10 +208,20 @@ impl Labels {
             labels.sort_unstable();
             labels.dedup();
         }
-        Self { names: order.iter().map(|&l| words.get(l).to_owned()).collect(), of }
+        Self { names: order.iter().map(|&l| names.get(l).to_owned()).collect(), of }
     }
 
-    /// The number of classes: of different labels that some node has.
+    /// The memory that the labels take: for each row a list and, unless it is empty, an allocation
+    /// of at least 32 bytes.
+    fn bytes(&self) -> u64 {
+        let row = |of: &Vec<u32>| match of.capacity() {
+            0 => size_of::<Vec<u32>>(),
+            labels => size_of::<Vec<u32>>() + (labels * 4 + 16).max(32),
+        };
+        self.of.iter().map(row).sum::<usize>() as u64
+    }
+
+    /// The number of classes: distinct labels that some node has.
     pub fn classes(&self) -> usize {
         let mut used = vec![false; self.names.len()];
         for &label in self.of.iter().flatten() {
@@ -205,12 +232,12 @@ impl Labels {
 }
 
 impl Split {
-    /// Reads `node<TAB>train|val|test`.
+    /// Reads lines `node<TAB>train|val|test`.
     pub fn read(path: &Path, graph: &Graph) -> Result<Splits> {
         read_splits(path, Known::in_graph(graph))
     }
 
-    /// As it is written in files.
+    /// The name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Train => "train",
@@ -225,11 +252,11 @@ impl FromStr for Split {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = [Self::Train, Self::Val, Self::Test].into_iter().find(|it| it.name() == text);
-        found.ok_or_else(|| format!("'{text}' where train, val or test should be"))
+        found.ok_or_else(|| format!("'{text}' is not a split; expected train, val or test"))
     }
 }
 
-/// The nodes that a file may speak of, and what to say of others.
+/// The nodes that a file of labels or splits may contain, and the message for others.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     pub(crate) ids: &'a NodeIds,
@@ -252,18 +279,19 @@ pub(crate) fn read_splits(path: &Path, known: Known) -> Result<Splits> {
     Ok(splits)
 }
 
-/// Calls `each` with the row and the rest of every line `node<TAB>rest`.
+/// Calls `each` with the row and the rest of every line `node<TAB>rest`; returns the size of the
+/// text.
 fn for_each_node_line(
     path: &Path,
     known: Known,
     mut each: impl FnMut(Node, &str) -> Result<(), String>,
-) -> Result<()> {
+) -> Result<u64> {
     let text = TextLines::read(path)?;
     for (number, line) in text.iter() {
         let fail = |message: String| Error::line(path, number, message);
         let (id, rest) =
             line.split_once('\t').or_else(|| line.split_once(char::is_whitespace)).ok_or_else(
-                || fail("expected a node, a tab and a value, found one column".to_owned()),
+                || fail("found one column; expected a node id, a tab and a value".to_owned()),
             )?;
         let row = known
             .ids
@@ -271,10 +299,10 @@ fn for_each_node_line(
             .ok_or_else(|| fail(format!("node '{id}' {}", known.otherwise)))?;
         each(row, rest.trim()).map_err(fail)?;
     }
-    Ok(())
+    Ok(text.bytes())
 }
 
-/// The file with this name, plain or compressed.
+/// The file with this name in a folder, plain or compressed.
 pub(crate) fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".gz", ".zst"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
 }

@@ -1,4 +1,4 @@
-//! Which row is which node.
+//! The ids of nodes.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
@@ -8,18 +8,17 @@ use hashbrown::HashTable;
 
 use super::Node;
 
-/// The ids of a graph's nodes, by row. Ids are any text; the common case of consecutive integers
-/// takes no memory.
+/// The ids of a graph's nodes, by row. An id is any text; consecutive integers take no memory.
 #[derive(Clone, Debug)]
 pub enum NodeIds {
-    /// Row r is called `start + r`.
+    /// Row r has the id `start + r`.
     Range {
         /// The id of row 0: 0, or 1 in formats that count from one.
         start: u32,
         /// The number of rows.
         len: usize,
     },
-    /// Each row has a text of its own.
+    /// Each row has a text id.
     StringIds(StringIds),
 }
 
@@ -28,7 +27,7 @@ impl NodeIds {
     pub fn len(&self) -> usize {
         match self {
             Self::Range { len, .. } => *len,
-            Self::StringIds(words) => words.len(),
+            Self::StringIds(texts) => texts.len(),
         }
     }
 
@@ -41,7 +40,7 @@ impl NodeIds {
     pub fn get(&self, node: Node) -> Cow<'_, str> {
         match self {
             Self::Range { start, .. } => (u64::from(*start) + u64::from(node)).to_string().into(),
-            Self::StringIds(words) => words.get(node).into(),
+            Self::StringIds(texts) => texts.get(node).into(),
         }
     }
 
@@ -52,7 +51,23 @@ impl NodeIds {
                 let row = integer(id.as_bytes())?.checked_sub(*start)?;
                 ((row as usize) < *len).then_some(row)
             }
-            Self::StringIds(words) => words.find(id),
+            Self::StringIds(texts) => texts.find(id),
+        }
+    }
+
+    /// The memory that the ids take: their texts, the ends of the texts, and the hash index.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Range { .. } => 0,
+            Self::StringIds(texts) => texts.bytes(),
+        }
+    }
+
+    /// Gives back memory that was reserved for more ids.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        if let Self::StringIds(texts) = self {
+            texts.text.shrink_to_fit();
+            texts.ends.shrink_to_fit();
         }
     }
 
@@ -62,12 +77,12 @@ impl NodeIds {
     }
 }
 
-/// Different texts, numbered in the order in which they were added.
+/// Distinct texts, numbered in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct StringIds {
     text: String,
     ends: Vec<usize>,
-    /// Rows with the hashes of their texts.
+    /// The rows of all texts, found by hash.
     rows: HashTable<(u64, Node)>,
 }
 
@@ -82,9 +97,15 @@ impl StringIds {
         self.ends.is_empty()
     }
 
+    /// The memory that the texts take.
+    pub fn bytes(&self) -> u64 {
+        let ends = self.ends.capacity() * size_of::<usize>();
+        (self.text.capacity() + ends + self.rows.allocation_size()) as u64
+    }
+
     /// The text with this number.
     pub fn get(&self, row: Node) -> &str {
-        word(&self.text, &self.ends, row)
+        text_of(&self.text, &self.ends, row)
     }
 
     /// The number of a text.
@@ -99,12 +120,12 @@ impl StringIds {
         self.insert_hashed(hash(id), id)
     }
 
-    /// [`insert`](Self::insert) for a caller that knows the [`hash`] already.
+    /// [`insert`](Self::insert) with a known [`hash`].
     pub(crate) fn insert_hashed(&mut self, hashed: u64, id: &str) -> Node {
         let Self { text, ends, rows } = self;
         let entry = rows.entry(
             hashed,
-            |&(hash, row)| hash == hashed && word(text, ends, row) == id,
+            |&(hash, row)| hash == hashed && text_of(text, ends, row) == id,
             |&(hash, _)| hash,
         );
         match entry {
@@ -119,11 +140,11 @@ impl StringIds {
         }
     }
 
-    /// The numbers here of all texts of `others`, whose hashes are given too.
+    /// Inserts all texts of `others`, whose hashes are given; returns their numbers here.
     ///
-    /// In a large table every look-up waits for memory three times: for the entry, for the place
-    /// of the text, for the text. Each step is done for many texts before the next, so that they
-    /// wait together.
+    /// In a large table every look-up misses the cache three times: at the entry, at the end of
+    /// the text, and at the text. Each step is done for a batch before the next one, so that the
+    /// misses overlap.
     pub(crate) fn insert_all(&mut self, others: &Self, hashes: &[u64]) -> Vec<Node> {
         const BATCH: usize = 64;
         const NONE: Node = Node::MAX;
@@ -151,21 +172,21 @@ impl StringIds {
 
 impl<S: AsRef<str>> FromIterator<S> for StringIds {
     fn from_iter<I: IntoIterator<Item = S>>(ids: I) -> Self {
-        let mut words = Self::default();
+        let mut texts = Self::default();
         for id in ids {
-            words.insert(id.as_ref());
+            texts.insert(id.as_ref());
         }
-        words
+        texts
     }
 }
 
-fn word<'a>(text: &'a str, ends: &[usize], row: Node) -> &'a str {
+fn text_of<'a>(text: &'a str, ends: &[usize], row: Node) -> &'a str {
     let row = row as usize;
     let start = if row == 0 { 0 } else { ends[row - 1] };
     &text[start..ends[row]]
 }
 
-/// The hash that [`StringIds`] uses. It never shows in a result: rows follow the order of insertion.
+/// The hash of [`StringIds`]. No result depends on it: rows follow the order of insertion.
 #[inline]
 pub(crate) fn hash(id: &str) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
@@ -173,7 +194,7 @@ pub(crate) fn hash(id: &str) -> u64 {
     hasher.finish()
 }
 
-/// The integer that this text writes in the one usual way: no sign, no leading zero.
+/// Parses an integer in canonical form: no sign, no leading zero.
 #[inline]
 pub(crate) fn integer(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() || digits.len() > 10 || (digits[0] == b'0' && digits.len() > 1) {
@@ -187,7 +208,7 @@ pub(crate) fn integer(digits: &[u8]) -> Option<u32> {
         }
         value = value * 10 + u64::from(digit);
     }
-    // The largest u32 is left free: it marks "none" in places.
+    // The largest u32 is reserved: it stands for "none".
     (value < u64::from(u32::MAX)).then_some(value as u32)
 }
 
@@ -196,16 +217,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_numbered_by_first_appearance() {
-        let words: StringIds = ["b", "a", "b", "", "é"].into_iter().collect();
-        assert_eq!(words.len(), 4);
-        assert_eq!((0..4).map(|row| words.get(row)).collect::<Vec<_>>(), ["b", "a", "", "é"]);
-        assert_eq!(words.find("é"), Some(3));
-        assert_eq!(words.find("c"), None);
+    fn texts_are_numbered_by_first_appearance() {
+        let texts: StringIds = ["b", "a", "b", "", "é"].into_iter().collect();
+        assert_eq!(texts.len(), 4);
+        assert!(texts.bytes() >= 4 + 4 * 8 + 4 * 16);
+        assert_eq!((0..4).map(|row| texts.get(row)).collect::<Vec<_>>(), ["b", "a", "", "é"]);
+        assert_eq!(texts.find("é"), Some(3));
+        assert_eq!(texts.find("c"), None);
     }
 
     #[test]
-    fn inserting_all_is_inserting_each() {
+    fn insert_all_is_insert_for_each() {
         let mut all: StringIds = (0..500).map(|i| (i * 7 % 1000).to_string()).collect();
         let mut each = all.clone();
         let others: StringIds = (0..900).map(|i| (i * 3 % 1000).to_string()).collect();
@@ -214,7 +236,7 @@ mod tests {
         let expected: Vec<Node> = texts.iter().map(|text| each.insert(text)).collect();
         assert_eq!(all.insert_all(&others, &hashes), expected);
         assert_eq!(all.len(), each.len());
-        // The same hash for all: the texts decide.
+        // With equal hashes, the texts are compared.
         let mut collisions = StringIds::default();
         assert_eq!(collisions.insert_all(&others, &vec![7; 900])[..], (0..900).collect::<Vec<_>>());
         assert_eq!(collisions.insert_hashed(7, texts[5]), 5);

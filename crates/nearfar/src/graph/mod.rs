@@ -1,22 +1,22 @@
-//! Stage 1, load: from files and generators to one compact graph.
+//! Stage 1, load: graphs from files and generators, in compressed sparse rows (CSR).
 
 mod build;
 mod builtin;
 mod components;
+mod csr;
 pub(crate) mod dataset;
 mod ids;
 pub mod read;
-mod rows;
 mod stats;
 mod synth;
 
 pub use build::{Dropped, EdgeList};
 pub use components::Components;
+pub use csr::CsrRows;
 pub use dataset::{Dataset, Labels, Split, Splits};
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
 pub use read::{ReadOptions, read};
-pub use rows::Rows;
 pub use stats::GraphStats;
 pub use synth::{Join, Preset, SynthConfig, synth};
 
@@ -25,12 +25,12 @@ use std::ops::Range;
 
 use crate::memory;
 
-/// A node, as the row that its vector will have. Four bytes: graphs of up to four billion nodes.
+/// A node, as the index of its row. Four bytes: up to 4 294 967 294 nodes.
 pub type Node = u32;
 
-/// An undirected graph in compressed rows: the neighbours of node i are
+/// An undirected graph in compressed sparse rows: the neighbours of node i are
 /// `targets[offsets[i]..offsets[i + 1]]`, in increasing order, without i itself and without
-/// repeats. Every edge stands in the rows of both of its ends.
+/// duplicates. Every edge is in the rows of both of its ends.
 #[derive(Clone, Debug)]
 pub struct Graph {
     offsets: Vec<usize>,
@@ -61,13 +61,13 @@ impl Graph {
         &self.targets[self.offsets[node as usize]..self.offsets[node as usize + 1]]
     }
 
-    /// Where the neighbours of a node stand among those of all nodes.
+    /// The positions of a node's neighbours in [`targets`](Self::targets).
     #[inline]
     pub(crate) fn places(&self, node: Node) -> Range<usize> {
         self.offsets[node as usize]..self.offsets[node as usize + 1]
     }
 
-    /// The node whose neighbour stands at a place.
+    /// The node to whose row a position in [`targets`](Self::targets) belongs.
     pub(crate) fn node_at(&self, place: usize) -> Node {
         self.offsets.partition_point(|&start| start <= place).saturating_sub(1) as Node
     }
@@ -78,13 +78,13 @@ impl Graph {
         &self.targets
     }
 
-    /// Asks for what [`places`](Self::places) of a node looks at.
+    /// Prefetches what [`places`](Self::places) of a node reads.
     #[inline]
     pub(crate) fn prefetch_places(&self, node: Node) {
         memory::prefetch(&self.offsets, node as usize);
     }
 
-    /// Asks for the neighbour at a place.
+    /// Prefetches the neighbour at a position.
     #[inline]
     pub(crate) fn prefetch_target(&self, place: usize) {
         memory::prefetch(&self.targets, place);
@@ -107,6 +107,24 @@ impl Graph {
         self.offsets[node as usize + 1] - self.offsets[node as usize]
     }
 
+    /// The sum of the weights of a node's edges; its degree in a graph without weights.
+    pub fn weighted_degree(&self, node: Node) -> f64 {
+        match self.weights(node) {
+            Some(weights) => weights.iter().map(|&weight| f64::from(weight)).sum(),
+            None => self.degree(node) as f64,
+        }
+    }
+
+    /// Each edge once, as (a, b, weight) with a < b, ordered by a, then by b. The weight is `None`
+    /// in a graph without weights.
+    pub fn edges_once(&self) -> impl Iterator<Item = (Node, Node, Option<f32>)> {
+        (0..self.nodes() as Node).flat_map(move |a| {
+            let (targets, weights) = (self.neighbours(a), self.weights(a));
+            let first = targets.partition_point(|&b| b < a);
+            (first..targets.len()).map(move |at| (a, targets[at], weights.map(|w| w[at])))
+        })
+    }
+
     /// Whether there is an edge between two nodes.
     pub fn has_edge(&self, a: Node, b: Node) -> bool {
         self.neighbours(a).binary_search(&b).is_ok()
@@ -117,14 +135,13 @@ impl Graph {
         &self.ids
     }
 
-    /// The memory that the graph takes, ids aside.
+    /// The memory that the graph takes, ids included.
     pub fn bytes(&self) -> u64 {
         let weights = if self.is_weighted() { 4 } else { 0 };
-        (self.offsets.len() * 8 + self.targets.len() * (4 + weights)) as u64
+        (self.offsets.len() * 8 + self.targets.len() * (4 + weights)) as u64 + self.ids.bytes()
     }
 
-    /// A number that tells this graph from others: same nodes in the same rows, same edges, same
-    /// weights. Ids aside.
+    /// A hash of nodes, edges and weights. Ids do not enter.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
         hasher.write_usize(self.nodes());
@@ -141,7 +158,7 @@ impl Graph {
         hasher.finish()
     }
 
-    /// The graph among some of the nodes, which keep their ids. `rows` must be increasing.
+    /// The induced subgraph of some nodes, which keep their ids. `rows` must be increasing.
     #[must_use]
     pub fn induced(&self, rows: &[Node]) -> Self {
         let mut new_row = vec![Node::MAX; self.nodes()];

@@ -1,4 +1,4 @@
-//! What can be said of a graph without looking at distances.
+//! Statistics of a graph that need no distances.
 
 use super::{Components, Graph, Node};
 
@@ -11,20 +11,20 @@ pub struct GraphStats {
     pub edges_undirected: usize,
     /// The number of edges as the paper counts them, once in each direction.
     pub edges_directed: usize,
-    /// Directed edges per node.
+    /// Directed edges divided by nodes.
     pub mean_degree: f64,
-    /// The largest number of neighbours that a node has.
+    /// The largest degree.
     pub max_degree: usize,
     /// The number of connected components.
     pub components: usize,
     /// The number of nodes in the largest component.
     pub largest_component: usize,
-    /// The number of nodes without a neighbour.
+    /// The number of nodes without neighbours.
     pub isolated: usize,
 }
 
 impl GraphStats {
-    /// Counts.
+    /// Computes the statistics.
     pub fn new(graph: &Graph, components: &Components) -> Self {
         let degrees = || (0..graph.nodes() as Node).map(|node| graph.degree(node));
         Self {

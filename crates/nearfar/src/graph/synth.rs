@@ -1,22 +1,22 @@
-//! The paper's synthetic graphs (its appendix B).
+//! The paper's synthetic graphs (appendix B).
 //!
 //! 1. Expected degrees w are drawn from a power law with exponent x: P(w > t) = t^(1−x), t ≥ 1.
 //! 2. Nodes u, v are linked with probability min(1, w_u w_v / Σw), independently.
-//! 3. The components are joined by the fewest edges, one less than there are components.
-//! 4. Labels start from k random nodes, one a class, and spread to unlabelled neighbours until
+//! 3. The components are connected by the fewest edges, one less than there are components.
+//! 4. Labels start from k random nodes, one per class, and spread to unlabelled neighbours until
 //!    every node has one.
 //! 5. 10 % of the nodes are for training, 40 % for validation and 40 % for testing.
 //!
-//! The paper does not name its exponents, nor how it joins. Both can be read off its graphs: the
-//! edges are those of exponents 3, 2 and 1.5; the sparse and the moderate graph hang together by
-//! long chains (d_max 106 and 82), as they do when components are joined two by two, round after
-//! round; the dense one (d_max 4) by a star of edges at a single node.
+//! The paper states neither its exponents nor how it connects components. Both follow from its
+//! graphs: the numbers of edges are those of exponents 3, 2 and 1.5; the sparse and the moderate
+//! graph have long chains (d_max 106 and 82), as they result from joining components two by two,
+//! round after round; the dense one (d_max 4) has a star of edges at one node.
 
 use super::{Components, Dataset, EdgeList, Graph, Labels, Node, NodeIds, Split, Splits};
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Rng};
 
-/// One of the paper's three recipes.
+/// One of the paper's three synthetic graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -29,19 +29,19 @@ pub enum Preset {
     Dense,
 }
 
-/// How components are joined, with the fewest edges in either case.
+/// How components are connected, with the fewest edges in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Join {
-    /// One random node of each is chosen; these are joined two by two, then four by four, and so
-    /// on, each time by an edge between two of them
+    /// One random node per component is chosen; components are joined two by two, then the
+    /// results two by two, and so on, each time by an edge between two chosen nodes
     Pairs,
-    /// A random node of each to one node of the largest
+    /// A random node of each component is joined to one node of the largest
     Star,
 }
 
-/// A synthetic graph.
+/// The settings of a synthetic graph.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SynthConfig {
@@ -53,8 +53,8 @@ pub struct SynthConfig {
     pub classes: usize,
     /// How components are joined.
     pub join: Join,
-    /// The mean degree to come close to. Degrees with a low exponent vary wildly from draw to
-    /// draw; of 64 draws the closest is taken. `None` takes the first.
+    /// The target mean degree. With a low exponent the degrees vary much between draws; the
+    /// closest of 64 draws is taken. `None` takes the first.
     pub mean_degree: Option<f64>,
     /// The seed.
     pub seed: u64,
@@ -73,31 +73,29 @@ impl SynthConfig {
 
     fn validate(&self) -> Result<()> {
         if !(self.exponent.is_finite() && self.exponent > 1.0) {
-            let message = format!("exponent {}; it is a number above 1", self.exponent);
-            return Err(Error::conflict(message));
+            let message = format!("exponent is {}; expected a number above 1", self.exponent);
+            return Err(Error::Option(message));
         }
         if self.nodes < 2 || self.nodes > 100_000_000 {
-            let message = format!("{} nodes; it takes 2 to 100 000 000", self.nodes);
-            return Err(Error::conflict(message));
+            let message = format!("nodes is {}; expected 2 to 100000000", self.nodes);
+            return Err(Error::Option(message));
         }
         if self.classes < 1 || self.classes > self.nodes {
-            let message = format!(
-                "{} classes for {} nodes; it takes 1 to as many as nodes",
-                self.classes, self.nodes
-            );
-            return Err(Error::conflict(message));
+            let Self { classes, nodes, .. } = self;
+            let message = format!("classes is {classes}; expected 1 to {nodes}, the nodes");
+            return Err(Error::Option(message));
         }
         Ok(())
     }
 }
 
-/// Makes a graph with labels and splits. The same settings give the same graph.
+/// Generates a graph with labels and splits. The same settings give the same graph.
 pub fn synth(config: &SynthConfig) -> Result<Dataset> {
     config.validate()?;
     let degrees = degrees(config);
     let mut pairs = chung_lu(&degrees, config.seed);
-    let unjoined = build(config.nodes, pairs.clone())?;
-    pairs.extend(joins(&unjoined, config));
+    let disconnected = build(config.nodes, pairs.clone())?;
+    pairs.extend(joins(&disconnected, config));
     let graph = build(config.nodes, pairs)?;
     let labels = spread_labels(&graph, config);
     let splits = split(config.nodes, config.seed);
@@ -123,8 +121,8 @@ fn degrees(config: &SynthConfig) -> Vec<f64> {
     draw(best)
 }
 
-/// 2 Σ_{u<v} min(1, w_u w_v / Σw) / n, plus what joining adds: about two for each component, most
-/// of which are single nodes, isolated with probability e^(−expected degree).
+/// 2 Σ_{u<v} min(1, w_u w_v / Σw) / n, plus the joining edges, about one per component. Most
+/// components are single nodes; a node is isolated with probability e^(−expected degree).
 fn expected_mean_degree(degrees: &[f64], config: &SynthConfig) -> f64 {
     let n = degrees.len();
     let mut w = degrees.to_vec();
@@ -134,8 +132,8 @@ fn expected_mean_degree(degrees: &[f64], config: &SynthConfig) -> f64 {
     for v in (0..n).rev() {
         tail[v] = tail[v + 1] + w[v];
     }
-    // In decreasing order of w, the v that are linked for certain to u come first, and there are
-    // fewer of them for each following u.
+    // In decreasing order of w, the v that are linked to u with probability 1 come first, and for
+    // each following u there are no more of them.
     let (mut sum, mut isolated) = (0.0, 0.0);
     let mut certain = n;
     for u in 0..n {
@@ -152,10 +150,10 @@ fn expected_mean_degree(degrees: &[f64], config: &SynthConfig) -> f64 {
 }
 
 /// Links each pair with probability min(1, w_u w_v / Σw). In decreasing order of w the
-/// probability for a fixed u only falls, so whole runs of absent edges are skipped at once: the
-/// gap to the next candidate at probability p is geometric, and a candidate met at probability q
-/// < p is kept with q / p (Miller and Hagberg, *Efficient generation of networks with given
-/// expected degrees*, 2011). Every u has a stream of its own.
+/// probability for a fixed u never increases, so sequences of absent edges are skipped at once: the
+/// gap to the next candidate at probability p is geometric, and a candidate of probability q < p
+/// is accepted with q / p (Miller and Hagberg, *Efficient generation of networks with given
+/// expected degrees*, 2011). Every u has its own random stream.
 fn chung_lu(degrees: &[f64], seed: u64) -> Vec<(Node, Node)> {
     let mut order: Vec<Node> = (0..degrees.len() as Node).collect();
     order.sort_by(|&a, &b| degrees[b as usize].total_cmp(&degrees[a as usize]));
@@ -223,19 +221,19 @@ fn joins(graph: &Graph, config: &SynthConfig) -> Vec<(Node, Node)> {
     joins
 }
 
-/// One step at a time, every unlabelled node next to labelled ones takes the label of one of them.
+/// In each step, every unlabelled node with labelled neighbours takes the label of a random one.
 fn spread_labels(graph: &Graph, config: &SynthConfig) -> Labels {
     const NONE: u32 = u32::MAX;
     let mut nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
     let mut rng = Rng::new(config.seed, Purpose::Label, 0, 0);
     rng.shuffle(&mut nodes);
     let mut label = vec![NONE; graph.nodes()];
-    let mut edge: Vec<Node> = nodes[..config.classes].to_vec();
-    for (class, &node) in edge.iter().enumerate() {
+    let mut frontier: Vec<Node> = nodes[..config.classes].to_vec();
+    for (class, &node) in frontier.iter().enumerate() {
         label[node as usize] = class as u32;
     }
-    while !edge.is_empty() {
-        let mut next: Vec<Node> = edge
+    while !frontier.is_empty() {
+        let mut next: Vec<Node> = frontier
             .iter()
             .flat_map(|&node| graph.neighbours(node))
             .copied()
@@ -246,15 +244,15 @@ fn spread_labels(graph: &Graph, config: &SynthConfig) -> Labels {
         let new: Vec<u32> = next
             .iter()
             .map(|&node| {
-                let near = graph.neighbours(node).iter().map(|&near| label[near as usize]);
-                let near: Vec<u32> = near.filter(|&label| label != NONE).collect();
-                near[rng.below(near.len())]
+                let labels = graph.neighbours(node).iter().map(|&other| label[other as usize]);
+                let labels: Vec<u32> = labels.filter(|&label| label != NONE).collect();
+                labels[rng.below(labels.len())]
             })
             .collect();
         for (&node, new) in next.iter().zip(new) {
             label[node as usize] = new;
         }
-        edge = next;
+        frontier = next;
     }
     Labels {
         names: (0..config.classes).map(|class| class.to_string()).collect(),
@@ -283,7 +281,7 @@ mod tests {
 
     #[test]
     fn edges_follow_their_probabilities() {
-        // Four nodes, 4 000 graphs: how often each pair is linked, against min(1, w_u w_v / Σw).
+        // Four nodes, 4000 graphs: the frequency of each edge against min(1, w_u w_v / Σw).
         let w = [3.0, 0.5, 1.0, 2.0];
         let mut seen = [[0_u32; 4]; 4];
         for seed in 0..4000 {
@@ -294,15 +292,15 @@ mod tests {
         for a in 0..4 {
             for b in a + 1..4 {
                 let p: f64 = (w[a] * w[b] / 6.5_f64).min(1.0);
-                let share = f64::from(seen[a][b]) / 4000.0;
+                let found = f64::from(seen[a][b]) / 4000.0;
                 let deviation = (p * (1.0 - p) / 4000.0).sqrt();
-                assert!((share - p).abs() <= 4.0 * deviation, "{a}–{b}: {share} for {p}");
+                assert!((found - p).abs() <= 4.0 * deviation, "{a}–{b}: {found} for {p}");
             }
         }
     }
 
     #[test]
-    fn the_expected_mean_degree_is_what_comes_out() {
+    fn mean_degrees_are_as_expected() {
         for preset in [Preset::Sparse, Preset::Moderate, Preset::Dense] {
             let config = SynthConfig::preset(preset);
             let expected = expected_mean_degree(&degrees(&config), &config);
@@ -313,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_land_near_the_papers_table_1() {
+    fn presets_are_close_to_the_papers_table_1() {
         for (preset, edges, classes) in
             [(Preset::Sparse, 4982, 7), (Preset::Moderate, 12062, 5), (Preset::Dense, 30472, 4)]
         {
@@ -338,12 +336,12 @@ mod tests {
     }
 
     #[test]
-    fn joins_are_as_few_as_can_be() {
-        let unjoined = build(9, vec![(0, 1), (2, 3), (3, 4)]).unwrap();
-        let components = Components::new(&unjoined).len();
+    fn components_are_joined_by_the_fewest_edges() {
+        let disconnected = build(9, vec![(0, 1), (2, 3), (3, 4)]).unwrap();
+        let components = Components::new(&disconnected).len();
         for join in [Join::Pairs, Join::Star] {
             let config = SynthConfig { join, ..SynthConfig::preset(Preset::Sparse) };
-            let joins = joins(&unjoined, &config);
+            let joins = joins(&disconnected, &config);
             assert_eq!(joins.len(), components - 1);
             let all = [vec![(0, 1), (2, 3), (3, 4)], joins].concat();
             assert_eq!(Components::new(&build(9, all).unwrap()).len(), 1);
@@ -351,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_settings_are_refused() {
+    fn invalid_settings_are_refused() {
         let preset = SynthConfig::preset(Preset::Sparse);
         for exponent in [1.0, 0.5, f64::NAN, f64::INFINITY] {
             assert!(synth(&SynthConfig { exponent, ..preset.clone() }).is_err());

@@ -56,7 +56,7 @@ pub(super) fn build(
         return Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?));
     }
     if let Some(hops) = HopRows::<u16>::new(graph, &nodes, None, searches) {
-        return Ok(Box::new(Table::new(hops, graph, components, law, far)?));
+        return Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?));
     }
     let problem = Problem::from("a distance exceeds 65 535 hops, the most that a hop table holds");
     let problem = problem.set("strategy", "levels").set("negatives", "landmark-approx");

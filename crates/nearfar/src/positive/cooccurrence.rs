@@ -59,10 +59,8 @@ pub struct CooccurrenceRow {
 impl<'g> Cooccurrence<'g> {
     /// Prepares rows for windows of `context` nodes, including the start.
     pub fn new(graph: &'g Graph, context: usize) -> Self {
-        let sum = |node| -> f64 {
-            graph.weights(node).unwrap_or_default().iter().map(|&w| f64::from(w)).sum()
-        };
-        let totals = graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect());
+        let sums = || (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node)).collect();
+        let totals = graph.is_weighted().then(sums);
         Self { graph, steps: context.saturating_sub(1), totals }
     }
 

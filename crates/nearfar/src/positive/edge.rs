@@ -31,11 +31,7 @@ impl Edges {
 
     /// The weighted degree of a node.
     fn weight(&self, node: Node) -> f64 {
-        let graph = self.steps.graph();
-        match graph.weights(node) {
-            Some(weights) => weights.iter().map(|&weight| f64::from(weight)).sum(),
-            None => graph.degree(node) as f64,
-        }
+        self.steps.graph().weighted_degree(node)
     }
 }
 

@@ -84,8 +84,7 @@ impl Node2Vec {
             }
         }
         let (back, outward) = (1.0 / p, 1.0 / q);
-        let sum =
-            |node| graph.weights(node).unwrap_or_default().iter().map(|&w| f64::from(w)).sum();
+        let sums = || (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node)).collect();
         Ok(Self {
             first_order: Walk::new(graph),
             envelopes: [
@@ -94,7 +93,7 @@ impl Node2Vec {
                 Envelope::new(back, 1.0, outward),
             ],
             triangles: ((outward - 1.0).abs() > f64::EPSILON).then(|| Triangles::new(graph)),
-            totals: graph.is_weighted().then(|| (0..graph.nodes() as Node).map(sum).collect()),
+            totals: graph.is_weighted().then(sums),
         })
     }
 

@@ -1,43 +1,44 @@
-//! Drawing from a fixed list of weights in constant time.
+//! Sampling from a fixed list of weights in constant time.
 
 use super::Rng;
 
-/// Walker's alias table, built by Vose's method. Every item i has a cell; a draw picks a cell,
-/// each with the same probability, and then its own item or its alias. Weights are met to within
-/// 2⁻³² of their mean.
+/// Walker's alias table, built by Vose's method. Every item has a cell. A draw picks a cell
+/// uniformly, then the cell's own item or its alias. Probabilities are exact to 2⁻³² of the mean
+/// probability; an item of weight zero is never drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Alias(Vec<Cell>);
+pub(crate) struct Alias(Vec<AliasCell>);
 
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct AliasCell {
     /// The cell's own item is drawn with probability `own` / 2³².
     own: u32,
     alias: u32,
 }
 
 impl Alias {
-    /// A table for these weights; `None` if they are all zero, or there is none.
+    /// A table for these weights; `None` unless their sum is positive and finite.
     pub(crate) fn new(weights: &[f64]) -> Option<Self> {
         let n = weights.len();
         let total: f64 = weights.iter().sum();
         if !(total.is_finite() && total > 0.0) {
             return None;
         }
-        let mut share: Vec<f64> = weights.iter().map(|w| w / total * n as f64).collect();
+        let mut scaled: Vec<f64> = weights.iter().map(|w| w / total * n as f64).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
-            (0..n).partition(|&item| share[item] < 1.0);
-        let mut cells: Vec<Cell> =
-            (0..n).map(|item| Cell { own: u32::MAX, alias: item as u32 }).collect();
-        // Every small item is filled up to one by a large one, which may become small by it.
+            (0..n).partition(|&item| scaled[item] < 1.0);
+        let mut cells: Vec<AliasCell> =
+            (0..n).map(|item| AliasCell { own: u32::MAX, alias: item as u32 }).collect();
+        // Every small item is filled up to 1 by a large one, which may become small by that.
         while let (Some(&from), Some(item)) = (large.last(), small.pop()) {
-            cells[item] = Cell { own: (share[item] * 4_294_967_296.0) as u32, alias: from as u32 };
-            share[from] -= 1.0 - share[item];
-            if share[from] < 1.0 {
+            let own = (scaled[item] * 4_294_967_296.0) as u32;
+            cells[item] = AliasCell { own, alias: from as u32 };
+            scaled[from] -= 1.0 - scaled[item];
+            if scaled[from] < 1.0 {
                 large.pop();
                 small.push(from);
             }
         }
-        // What is left is one but for rounding: the alias is the item itself.
+        // The remaining items are 1 up to rounding: each is its own alias.
         Some(Self(cells))
     }
 
@@ -70,9 +71,14 @@ mod tests {
         }
     }
 
+    /// Zero in half of the cases.
+    fn weight() -> impl Strategy<Value = f64> {
+        prop_oneof![Just(0.0), 0.0..9.0_f64]
+    }
+
     proptest! {
         #[test]
-        fn cells_add_up_to_the_weights(weights in prop::collection::vec(0.0..9.0_f64, 1..40)) {
+        fn cells_add_up_to_the_weights(weights in prop::collection::vec(weight(), 1..40)) {
             let total: f64 = weights.iter().sum();
             prop_assume!(total > 1e-9);
             let table = Alias::new(&weights).unwrap();
@@ -84,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_drawn_from_no_weight() {
+    fn weights_without_a_positive_finite_sum_are_refused() {
         assert!(Alias::new(&[]).is_none());
         assert!(Alias::new(&[0.0, 0.0]).is_none());
         assert!(Alias::new(&[f64::INFINITY]).is_none());

@@ -1,22 +1,22 @@
-//! Random numbers that depend on *what* they are for, never on *when* or *where* they are drawn.
+//! Counter-based random numbers: streams named by (seed, purpose, two indices such as epoch and
+//! node).
 //!
-//! A stream is named by (seed, purpose, two indices such as epoch and node). Its t-th number is
-//! a pure function of that name and t, so any thread can produce any stream, in any order, and
-//! the result is the same.
+//! The t-th number of a stream is a pure function of its name and t, so any thread can produce any
+//! stream, in any order, with the same result.
 //!
 //! # Derivation
 //!
 //! The name is hashed to a start s and an odd step g; number t is mix(s + t·g), where mix is a
-//! bijection of 64 bits with full avalanche. This is `SplitMix` with a step of its own for each
+//! bijection of 64 bits with full avalanche. This is `SplitMix` with a different step for each
 //! stream (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014);
-//! the constants of mix are Stafford's variant 13. Two streams could only run in parallel if
-//! they had the same step, a chance of 2⁻⁶³ for a pair.
+//! the constants of mix are Stafford's variant 13. Two streams can only overlap if they have the
+//! same step, which has probability 2⁻⁶³ for a pair.
 
 mod alias;
 
 pub(crate) use alias::Alias;
 
-/// What a stream is used for. The numbers are part of the format: they must never be reused.
+/// What a stream is used for. Results depend on these numbers: they must never change or be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -26,31 +26,31 @@ pub enum Purpose {
     Degree = 2,
     /// Building synthetic graphs: edges.
     Edge = 3,
-    /// Building synthetic graphs: joining components.
+    /// Building synthetic graphs: connecting components.
     Join = 4,
     /// Building synthetic graphs: labels.
     Label = 5,
-    /// Dividing nodes into train, validation and test.
+    /// Splitting nodes into train, validation and test.
     Split = 6,
-    /// Choosing outliers.
+    /// Choosing the hosts of outliers.
     Outlier = 7,
     /// Choosing the sources of a sampled distance histogram.
     Source = 8,
     /// Walks from a start node.
     Walk = 9,
-    /// The vectors that training starts from.
+    /// Initial vectors.
     Start = 10,
-    /// The order of nodes in an epoch of batches.
+    /// The order of nodes in an epoch of minibatches.
     Order = 11,
-    /// Vectors that are drawn around their means.
+    /// The noise of variational encoders.
     Noise = 12,
-    /// Dividing nodes into train and test, again and again.
+    /// Repeated splits into train and test.
     Repeat = 20,
     /// Choosing edges to hold out.
     HoldOut = 21,
     /// Choosing pairs without an edge.
     NonEdge = 22,
-    /// Bringing vectors into the plane.
+    /// Projections to the plane.
     Projection = 40,
 }
 
@@ -72,7 +72,7 @@ impl Rng {
         Self { state: key, step: spread(mix(key ^ 0xd1b5_4a32_d192_ed03)) }
     }
 
-    /// A stream of its own, named by this one and by how far it has got.
+    /// An independent stream, named by this one and its current position.
     #[inline]
     #[must_use]
     pub fn split(&mut self) -> Self {
@@ -94,9 +94,8 @@ impl Rng {
     }
 
     /// An integer in 0..n, each with the same probability. Lemire's method: the high word of
-    /// bits × n, drawn again in the rare case (below n / 2⁶⁴) that would favour some values.
-    ///
-    /// `n` must not be 0; the result is then 0.
+    /// bits × n, drawn again in the rare case (probability below n / 2⁶⁴) that would favour some
+    /// values. For n = 0, the result is 0.
     #[inline]
     pub fn below(&mut self, n: usize) -> usize {
         let n = n as u64;
@@ -111,8 +110,8 @@ impl Rng {
     }
 
     /// An integer in 0..n and, from the same 64 bits, an independent number in [0, 1): the whole
-    /// and the fractional part of a uniform number in [0, n). Rejection samplers need just this
-    /// pair. The error of either law is below n / 2⁶⁴.
+    /// and the fractional part of a uniform number in [0, n), as rejection samplers need them. The
+    /// error of either distribution is below n / 2⁶⁴.
     #[inline]
     pub fn index_and_unit(&mut self, n: usize) -> (usize, f64) {
         let product = u128::from(self.bits()) * n as u128;
@@ -120,13 +119,13 @@ impl Rng {
         ((product >> 64) as usize, unit)
     }
 
-    /// A number of the normal law (Box and Muller).
+    /// A standard normal number (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Puts `items` in random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -134,8 +133,8 @@ impl Rng {
     }
 }
 
-/// An odd step for a stream. One whose bits hardly change would make s, s + g, s + 2g differ in few
-/// places.
+/// An odd step for a stream. With long runs of equal bits in g, the numbers s, s + g, s + 2g would
+/// differ in few bits (Steele, Lea and Flood).
 #[inline]
 fn spread(bits: u64) -> u64 {
     let step = bits | 1;
@@ -169,12 +168,12 @@ mod tests {
         );
     }
 
-    /// The numbers are a promise to users who recorded a seed: this must never change.
+    /// Users reproduce results from recorded seeds: these numbers must never change.
     #[test]
     fn the_numbers_are_stable() {
         let mut rng = Rng::new(42, Purpose::Negative, 0, 7);
         let first: Vec<u64> = (0..3).map(|_| rng.bits()).collect();
-        // Computed by a few lines of Python from the derivation above.
+        // Computed by an independent implementation of the derivation above, in Python.
         let golden: [u64; 3] =
             [0xcac5_e1f9_57a2_5ed1, 0x5890_c33c_08fb_747d, 0x28e6_5ba9_0662_1b23];
         assert_eq!(first, golden);
@@ -182,8 +181,8 @@ mod tests {
 
     #[test]
     fn neighbouring_streams_are_uncorrelated() {
-        // First numbers of 100 000 streams with consecutive names: every bit is set half of
-        // the time, and in half of the neighbouring pairs it differs. Five deviations allowed.
+        // The first numbers of 100 000 streams with consecutive names: every bit is set in half of
+        // them and differs in half of the neighbouring pairs, up to five standard deviations.
         let first: Vec<u64> =
             (0..100_000).map(|node| Rng::new(0, Purpose::Negative, 0, node).bits()).collect();
         for bit in 0..64 {
@@ -220,11 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn normal_numbers_have_the_moments_of_their_law() {
+    fn normal_numbers_have_the_right_moments() {
         let mut rng = Rng::new(5, Purpose::Noise, 0, 0);
         let numbers: Vec<f64> = (0..100_000).map(|_| rng.normal()).collect();
         let moment = |power| numbers.iter().map(|x| x.powi(power)).sum::<f64>() / 1e5;
-        // Deviations of these means are 1, 1.4 and 9.8 hundredths of a root of ten: four allowed.
+        // The standard deviations of these means are √(1, 2 and 96) / √100 000; four are allowed.
         assert!(moment(1).abs() < 0.013 && (moment(2) - 1.0).abs() < 0.018);
         assert!((moment(4) - 3.0).abs() < 0.124);
     }

@@ -78,8 +78,8 @@ fn arrays() {
         [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
     };
     let array = |descr, shape, values| [header(descr, shape, "False"), vec![0; values]].concat();
-    check("a.npy", "", ": cannot read: the file ends in the middle");
-    check("a.npy", array("<f4", "(2, 2)", 15), ": cannot read: the file ends in the middle");
+    check("a.npy", "", ": cannot read: the file is truncated");
+    check("a.npy", array("<f4", "(2, 2)", 15), ": cannot read: the file is truncated");
     check("a.npy", array("<f4", "(4,)", 16), ": an array of floats of shape [4]");
     check("a.npy", array("<i4", "(2, 2)", 16), ": an array of integers of shape [2, 2]");
     check("a.npy", array("<f4", "(2, 0)", 0), ": an embedding of 2 nodes in 0 dimensions");
@@ -180,7 +180,7 @@ fn places_and_ids_that_cannot_be_written() {
     let said = refused("x.gz", None, &["a"]);
     assert!(said.contains("end it in .npy, .w2v, .txt, .parquet, .safetensors, .tsv"), "{said}");
     assert!(said.contains("--format"), "{said}");
-    assert!(refused("no/x.npy", None, &["a"]).contains("make it, or choose another"));
+    assert!(refused("no/x.npy", None, &["a"]).contains("create it or choose another"));
     let said = refused("x.w2v", None, &["a", "ann lee"]);
     assert!(said.contains("node \"ann lee\" has a blank in its id"), "{said}");
     let said = refused("x.dat", Some(Format::Tsv), &["a", "b\tc"]);

@@ -1,10 +1,10 @@
-//! Every way to distances against a search from one node at a time.
+//! Every computation of distances against single-source searches.
 
 use std::ops::ControlFlow;
 
 use nearfar::distance::{
-    Diameter, DistanceHistogram, DistanceSummary, Far, HopRows, HopTable, LANES, Landmarks, Levels,
-    MultiSourceBfs, hops,
+    Diameter, DistanceHistogram, DistanceSummary, Far, HopRows, HopTable, Landmarks, Levels,
+    MultiSourceBfs, SOURCES, hops,
 };
 use nearfar::graph::{Components, Graph, Node, ReadOptions, read};
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn check_all(graph: &Graph) {
         .flat_map(|row| row.iter().map(|hops| hops.map_or(-1, u32::cast_signed)))
         .collect();
     let all: Vec<Node> = (0..n as Node).collect();
-    assert_eq!(hops(graph, &all), listed, "from all at once");
+    assert_eq!(hops(graph, &all), listed, "from all nodes");
     for few in all.chunks(3) {
         assert_eq!(
             hops(graph, few),
@@ -77,7 +77,7 @@ fn all_distances_agree_with_single_searches() {
 
 proptest! {
     #[test]
-    fn and_so_they_do_on_any_graph(
+    fn distances_of_random_graphs_agree_with_single_searches(
         n in 2_usize..40,
         pairs in prop::collection::vec((0_u32..40, 0_u32..40), 0..80),
     ) {
@@ -88,25 +88,25 @@ proptest! {
 }
 
 #[test]
-fn long_distances_take_two_bytes_and_are_never_cut_off() {
+fn distances_over_255_take_two_bytes() {
     let graph = path(300);
     let nodes: Vec<Node> = (0..300).collect();
     assert!(HopRows::<u8>::new(&graph, &nodes, None).is_none());
     let table = HopTable::new(&graph).unwrap();
-    assert!(matches!(table, HopTable::StringIds(_)));
+    assert!(matches!(table, HopTable::U16(_)));
     assert_eq!(table.hops(0, 299), Some(299));
     assert_eq!(table.hops(299, 44), Some(255));
-    assert!(matches!(HopTable::new(&path(256)).unwrap(), HopTable::Bytes(_)));
+    assert!(matches!(HopTable::new(&path(256)).unwrap(), HopTable::U8(_)));
 }
 
 #[test]
-fn a_sweep_reports_levels_in_order_and_can_be_stopped() {
+fn a_search_visits_levels_in_order_and_can_be_stopped() {
     let graph = random(700, 1400, 4);
-    let sources: Vec<Node> = (0..LANES as Node).collect();
-    let mut sweep = MultiSourceBfs::new(&graph);
+    let sources: Vec<Node> = (0..SOURCES as Node).collect();
+    let mut bfs = MultiSourceBfs::new(&graph);
     for _ in 0..2 {
         let mut last = 0;
-        let end = sweep.run(&sources, |hops, _, _| {
+        let end = bfs.run(&sources, |hops, _, _| {
             assert!(hops >= last);
             last = hops;
             if hops == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -116,7 +116,7 @@ fn a_sweep_reports_levels_in_order_and_can_be_stopped() {
 }
 
 #[test]
-fn distances_may_be_asked_for_twice_and_from_nowhere() {
+fn sources_may_repeat_or_be_empty() {
     let graph = islands();
     let sources: Vec<Node> = [0; 40].into();
     assert_eq!(hops(&graph, &sources), hops(&graph, &[0]).repeat(40));
@@ -124,7 +124,7 @@ fn distances_may_be_asked_for_twice_and_from_nowhere() {
 }
 
 #[test]
-fn a_summary_of_few_sources_knows_what_it_does_not_know() {
+fn a_sampled_summary_says_whether_its_diameter_is_exact() {
     let graph = path(2000);
     let exact = DistanceSummary::new(&graph, None, 0);
     assert_eq!((exact.diameter, exact.diameter_exact, exact.distance_sources), (1999, true, 2000));
@@ -132,11 +132,11 @@ fn a_summary_of_few_sources_knows_what_it_does_not_know() {
     assert_eq!(exact, DistanceSummary::new(&graph, Some(usize::MAX), 0));
     let sampled = DistanceSummary::new(&graph, Some(5), 0);
     assert_eq!((sampled.distance_sources, sampled.graph), (5, exact.graph));
-    assert!(sampled.diameter_exact && sampled.diameter == 1999, "a path needs few searches");
+    assert!(sampled.diameter_exact && sampled.diameter == 1999, "a path takes few searches");
 }
 
 #[test]
-fn a_sampled_histogram_comes_near_the_exact_one() {
+fn a_sampled_histogram_is_close_to_the_exact_one() {
     let graph = random(700, 1400, 3);
     let exact = DistanceHistogram::exact(&graph);
     let sampled = DistanceHistogram::sampled(&graph, 350, 0);
@@ -146,7 +146,7 @@ fn a_sampled_histogram_comes_near_the_exact_one() {
 }
 
 #[test]
-fn landmarks_are_as_defined() {
+fn landmarks_agree_with_their_definition() {
     for graph in all_graphs() {
         let distances = naive::Distances::new(&graph, None);
         let components = Components::new(&graph);
@@ -177,7 +177,7 @@ fn landmarks_are_as_defined() {
 }
 
 #[test]
-fn many_islands_take_little_memory() {
+fn many_components_take_little_memory() {
     let graph = graph(5000, &[(0, 1), (1, 2)]);
     let components = Components::new(&graph);
     let chosen = Landmarks::<u8>::choose(&graph, &components, 500);

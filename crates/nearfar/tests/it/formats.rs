@@ -1,5 +1,5 @@
-//! Every file in `tests/data` holds the same graph, written by the libraries that people use (see
-//! `scripts/make-fixtures`). The names of the files say what is special about them.
+//! Every file in `tests/data` holds the same graph, written by other libraries (see
+//! `scripts/make-fixtures`). File names state what differs between them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use nearfar::graph::{Dataset, Node, ReadOptions, read};
 
 const EDGES: [(Node, Node, f32); 5] =
     [(0, 1, 1.0), (0, 2, 0.5), (1, 2, 2.0), (2, 3, 0.25), (3, 4, 3.0)];
-const WORDS: [&str; 5] = ["ann", "bob, the 2nd", "carl \"c\"", "dörte", "eve"];
+const TEXT_IDS: [&str; 5] = ["ann", "bob, the 2nd", "carl \"c\"", "dörte", "eve"];
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -26,9 +26,9 @@ fn check(dataset: &Dataset, name: &str) {
     let graph = &dataset.graph;
     let is_matrix = name.contains(".npz") || name.contains(".mtx");
     assert_eq!(graph.nodes(), if is_matrix { 6 } else { 5 }, "{name}: nodes");
-    for (row, word) in (0..).zip(WORDS) {
+    for (row, text) in (0..).zip(TEXT_IDS) {
         let id = match (name.contains("words"), name.contains(".mtx")) {
-            (true, _) => word.to_owned(),
+            (true, _) => text.to_owned(),
             (false, false) => row.to_string(),
             (false, true) => (row + 1).to_string(),
         };
@@ -43,14 +43,14 @@ fn check(dataset: &Dataset, name: &str) {
             assert!(found.is_none_or(|found| found == weight.to_bits()), "{name}: weight");
         }
     }
-    let has_header = dataset.notes.iter().any(|note| note == "line 1 was taken as a header");
+    let has_header = dataset.notes.iter().any(|note| note == "line 1 was read as a header");
     assert_eq!(has_header, name.contains("header"), "{name}: {:?}", dataset.notes);
 }
 
 #[test]
 fn every_format_gives_the_same_graph() {
     let files = files();
-    assert!(files.len() > 50, "the files are gone");
+    assert!(files.len() > 50, "test files are missing");
     for path in files {
         if cfg!(not(feature = "parquet")) && path.extension().unwrap() == "parquet" {
             continue;
@@ -61,19 +61,20 @@ fn every_format_gives_the_same_graph() {
 }
 
 #[test]
-fn endings_in_capitals_and_packed_archives_are_recognised() {
+fn upper_case_extensions_and_compressed_archives_are_recognised() {
     let folder = tempfile::tempdir().unwrap();
     for path in files() {
         let name = name(&path);
-        let ending = name.rsplit('.').next().unwrap();
-        let is_archive = ending == "npz" || (cfg!(feature = "parquet") && ending == "parquet");
+        let extension = name.rsplit('.').next().unwrap();
+        let is_archive =
+            extension == "npz" || (cfg!(feature = "parquet") && extension == "parquet");
         if !is_archive {
             continue;
         }
         let bytes = fs::read(&path).unwrap();
-        let capitals = folder.path().join(name.to_uppercase());
-        fs::write(&capitals, &bytes).unwrap();
-        check(&read(capitals.to_str().unwrap(), &ReadOptions::default()).unwrap(), &name);
+        let upper_case = folder.path().join(name.to_uppercase());
+        fs::write(&upper_case, &bytes).unwrap();
+        check(&read(upper_case.to_str().unwrap(), &ReadOptions::default()).unwrap(), &name);
         let packed = folder.path().join(format!("{name}.zst"));
         fs::write(&packed, zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
         check(&read(packed.to_str().unwrap(), &ReadOptions::default()).unwrap(), &name);
@@ -81,7 +82,7 @@ fn endings_in_capitals_and_packed_archives_are_recognised() {
 }
 
 #[test]
-fn a_file_of_nodes_adds_isolated_ones_to_edges_but_not_to_matrices() {
+fn nodes_files_add_isolated_nodes_to_edge_lists_but_not_to_matrices() {
     let folder = tempfile::tempdir().unwrap();
     let nodes = folder.path().join("nodes.tsv");
     fs::write(&nodes, "4\n5\n3\n2\n1\n0\n").unwrap();
@@ -103,10 +104,10 @@ fn a_file_of_nodes_adds_isolated_ones_to_edges_but_not_to_matrices() {
 }
 
 #[test]
-fn quotes_go_with_any_separator() {
+fn quotes_work_with_any_separator() {
     let folder = tempfile::tempdir().unwrap();
-    for (ending, separator) in [("csv", ","), ("csv", " , "), ("csv", ";"), ("tsv", "\t")] {
-        let path = folder.path().join(format!("a.{ending}"));
+    for (extension, separator) in [("csv", ","), ("csv", " , "), ("csv", ";"), ("tsv", "\t")] {
+        let path = folder.path().join(format!("a.{extension}"));
         let lines = ["\"a b\"|c", "c|\"d\"\"e\"", "\"a b\"|\"f\""].join("\n");
         fs::write(&path, lines.replace('|', separator)).unwrap();
         let graph = read(path.to_str().unwrap(), &ReadOptions::default()).unwrap().graph;

@@ -1,4 +1,4 @@
-//! Small graphs with a shape that is hard for something.
+//! Small graphs for tests, each a difficult case for some algorithm.
 
 use nearfar::graph::{EdgeList, Graph, Node, NodeIds};
 use nearfar::rng::{Purpose, Rng};
@@ -13,13 +13,13 @@ pub(crate) fn path(nodes: usize) -> Graph {
     graph(nodes, &pairs)
 }
 
-/// A hub and its leaves: the hub is next to all, the leaves two hops apart.
+/// A hub and its leaves, which are two hops apart.
 pub(crate) fn star(nodes: usize) -> Graph {
     let pairs: Vec<_> = (1..nodes as Node).map(|leaf| (0, leaf)).collect();
     graph(nodes, &pairs)
 }
 
-/// A star with a long tail: the few nodes at its end are far from everyone.
+/// A star with a long path attached, whose last nodes are far from all others.
 pub(crate) fn comet(leaves: usize, tail: usize) -> Graph {
     let n = 1 + leaves + tail;
     let mut pairs: Vec<_> = (1..=leaves as Node).map(|leaf| (0, leaf)).collect();

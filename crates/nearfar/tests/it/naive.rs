@@ -1,8 +1,8 @@
-//! Slow and obvious: every distance by a search of its own, every law by its formula.
+//! Naive reference implementations: one search per source, one formula per sampling distribution.
 
 use nearfar::graph::{Graph, Node};
 
-/// Hops from one node to all others.
+/// Hops from one node to all nodes.
 pub(crate) fn hops(graph: &Graph, source: usize) -> Vec<Option<u32>> {
     let mut hops = vec![None; graph.nodes()];
     hops[source] = Some(0);
@@ -45,7 +45,7 @@ impl Distances {
     }
 }
 
-/// Weights to probabilities, the centre's own removed.
+/// Weights to probabilities, without the centre.
 pub(crate) fn law(centre: usize, mut weights: Vec<f64>) -> Vec<f64> {
     weights[centre] = 0.0;
     let total: f64 = weights.iter().sum();
@@ -72,7 +72,7 @@ pub(crate) fn distance(distances: &Distances, centre: usize, gamma: f64) -> Vec<
     law(centre, d.map(weight).collect())
 }
 
-/// `distance` cut off by 1/n from above (`f64::min`) or below (`f64::max`).
+/// `distance` clipped at 1/n, from above (`f64::min`) or below (`f64::max`).
 pub(crate) fn bounded(
     distances: &Distances,
     centre: usize,
@@ -84,7 +84,7 @@ pub(crate) fn bounded(
     law(centre, p.iter().map(|&p| cut(p, 1.0 / n)).collect())
 }
 
-/// Landmarks by the definition: nodes, and for each node the nearest of them.
+/// Landmarks by definition: their nodes, and the nearest one of each node.
 pub(crate) struct Landmarks {
     pub(crate) nodes: Vec<usize>,
     pub(crate) nearest: Vec<usize>,

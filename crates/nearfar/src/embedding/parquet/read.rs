@@ -12,10 +12,9 @@ use ::parquet::schema::types::SchemaDescriptor;
 
 use super::super::{Embedding, Ids};
 use crate::error::{Error, Result};
-use crate::file::open_seekable;
+use crate::file::parquet::{Column, broken, column_reader, is_id, is_plain};
+use crate::file::{Id, open_seekable};
 use crate::graph::NodeIds;
-use crate::graph::read::ids::Id;
-use crate::graph::read::parquet::{Column, broken, is_id, is_plain};
 
 /// Lists that are read at a time.
 const BATCH: usize = 1 << 12;
@@ -153,28 +152,26 @@ impl Table {
         columns: &[usize],
     ) -> Read {
         self.dim = columns.len();
-        let mut rows = None;
-        for (dimension, &at) in columns.iter().enumerate() {
-            let mut column = Column::open(group, schema, at)?;
-            let mut values = Vec::new();
-            loop {
-                match column.next_batch(self.rows + values.len())? {
-                    Ok(0) => break,
-                    Ok(rows) => values.extend((0..rows).map(|at| column.number(at))),
+        let open = |&at: &usize| Column::open(group, schema, at);
+        let mut columns = columns.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        loop {
+            let mut rows = None;
+            for column in &mut columns {
+                let read = match column.next_batch(self.rows)? {
+                    Ok(read) => read,
                     Err(message) => return Ok(Err(message)),
+                };
+                if *rows.get_or_insert(read) != read {
+                    return Ok(Err("columns differ in length; write the file again".to_owned()));
                 }
             }
-            if *rows.get_or_insert(values.len()) != values.len() {
-                return Ok(Err("its columns differ in length; write the file again".to_owned()));
+            let Some(rows @ 1..) = rows else { return Ok(Ok(())) };
+            // Every column has these rows: the table grows by what was read, not by a claim.
+            for row in 0..rows {
+                self.vectors.extend(columns.iter().map(|column| column.number(row)));
             }
-            self.vectors.resize((self.rows + values.len()) * self.dim, 0.0);
-            let cells = self.vectors[self.rows * self.dim..].iter_mut();
-            for (cell, value) in cells.skip(dimension).step_by(self.dim).zip(values) {
-                *cell = value;
-            }
+            self.rows += rows;
         }
-        self.rows += rows.unwrap_or(0);
-        Ok(Ok(()))
     }
 
     fn read_lists(
@@ -184,7 +181,7 @@ impl Table {
         at: usize,
     ) -> Read {
         let present = schema.column(at).max_def_level();
-        match group.get_column_reader(at)? {
+        match column_reader(group, schema, at)? {
             ColumnReader::FloatColumnReader(lists) => self.push_lists(lists, present, |v| v),
             ColumnReader::DoubleColumnReader(lists) => {
                 self.push_lists(lists, present, |v| v as f32)

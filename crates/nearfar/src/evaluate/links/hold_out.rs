@@ -35,14 +35,8 @@ const LESSONS: usize = 20_000;
 
 /// Holds out a share of the edges, at least one, and draws the pairs to compare them with.
 pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> Result<HeldOut> {
-    let mut edges: Vec<(Node, Node, f32)> = (0..graph.nodes() as Node)
-        .flat_map(|a| {
-            let weights = graph.weights(a);
-            let others = graph.neighbours(a).iter().enumerate();
-            others.map(move |(at, &b)| (a, b, weights.map_or(1.0, |weights| weights[at])))
-        })
-        .filter(|(a, b, _)| a < b)
-        .collect();
+    let mut edges: Vec<(Node, Node, f32)> =
+        graph.edges_once().map(|(a, b, weight)| (a, b, weight.unwrap_or(1.0))).collect();
     let asked = ((ratio * edges.len() as f64).round() as usize).max(1);
     Rng::new(seed, Purpose::HoldOut, 0, 0).shuffle(&mut edges);
     let mut forest = Forest::new(if keep_connected { graph.nodes() } else { 0 });

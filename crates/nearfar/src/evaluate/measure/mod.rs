@@ -84,7 +84,7 @@ pub fn measure(
         far,
         met,
     };
-    let group = if all { crate::distance::LANES } else { summary::group(sources) };
+    let group = if all { crate::distance::SOURCES } else { summary::group(sources) };
     let chosen = choose(n, sources, group, config.seed);
     let (parts, counts) = pairs.parts(&chosen, group)?;
     Ok(summary::summarise(&parts, &counts, bins, walks, far, (n, dim), config))

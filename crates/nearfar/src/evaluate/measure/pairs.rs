@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::part::{Part, Sums};
 use super::similarity::{Bins, Counts, Tally};
-use crate::distance::{LANES, MultiSourceBfs};
+use crate::distance::{MultiSourceBfs, SOURCES};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
 use crate::memory;
@@ -64,7 +64,8 @@ impl Pairs<'_> {
         const MEMORY: u64 = 1 << 30;
         let n = self.graph.nodes();
         let table = |width: usize| (n * width * size_of::<u16>()) as u64;
-        let groups = (1..=LANES / group).rev().find(|&groups| table(groups * group) <= MEMORY / 4);
+        let groups =
+            (1..=SOURCES / group).rev().find(|&groups| table(groups * group) <= MEMORY / 4);
         let width = groups.unwrap_or(1) * group;
         let chunks: Vec<&[Node]> = sources.chunks(width).collect();
         let at_once = (MEMORY / (table(width) + MultiSourceBfs::bytes(n)).max(1)).max(1) as usize;
@@ -212,16 +213,16 @@ impl Hops {
         let width = sources.len();
         let mut table: Vec<u16> = memory::zeroed((graph.nodes() - first) * width);
         let mut levels: Vec<u32> = Vec::new();
-        let end = MultiSourceBfs::new(graph).run(sources, |hops, node, lanes| {
+        let end = MultiSourceBfs::new(graph).run(sources, |hops, node, reached_by| {
             let Ok(cell) = u16::try_from(hops) else { return ControlFlow::Break(()) };
             if levels.len() <= hops as usize * width {
                 levels.resize((hops as usize + 1) * width, 0);
             }
             let level = &mut levels[hops as usize * width..];
-            lanes.for_each(|lane| level[lane] += 1);
+            reached_by.for_each(|source| level[source] += 1);
             if let Some(row) = (node as usize).checked_sub(first) {
                 let row = &mut table[row * width..][..width];
-                lanes.for_each(|lane| row[lane] = cell);
+                reached_by.for_each(|source| row[source] = cell);
             }
             ControlFlow::Continue(())
         });

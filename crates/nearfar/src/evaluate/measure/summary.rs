@@ -122,7 +122,7 @@ const FEWEST_GROUPS: usize = 8;
 
 /// How many sources of a sample make a group.
 pub(super) fn group(sources: usize) -> usize {
-    sources.div_ceil(GROUPS).clamp(1, crate::distance::LANES)
+    sources.div_ceil(GROUPS).clamp(1, crate::distance::SOURCES)
 }
 
 /// Puts the parts together.

@@ -8,20 +8,20 @@
 //! 4 1 2
 //! ```
 //!
-//! The first line says what follows: the kind of numbers (`pattern` has none), and whether an
-//! entry also stands for its mirror image (`symmetric`) or not (`general`), which is all the same
-//! for an undirected graph. After the comments come rows, columns and the number of entries, then
-//! the entries: row, column, value, counted from 1. Every row is a node, isolated ones too.
+//! The first line states the type of the values (`pattern` has none) and whether an entry also
+//! stands for its mirror image (`symmetric`) or not (`general`), which makes no difference for an
+//! undirected graph. After the comments come rows, columns and the number of entries, then the
+//! entries: row, column, value, counted from 1. Every row is a node, isolated ones included.
 
 use std::path::Path;
 
 use super::super::{EdgeList, Node, NodeIds};
-use super::square;
+use super::{EdgeFile, check_node_count, square};
 use crate::error::{Error, Result};
 use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 /// Reads a matrix as a graph.
-pub(super) fn read(path: &Path) -> Result<EdgeList> {
+pub(super) fn read(path: &Path) -> Result<EdgeFile> {
     let mut blocks = Blocks::open(path)?;
     let first = blocks.first()?;
     let header =
@@ -38,16 +38,20 @@ pub(super) fn read(path: &Path) -> Result<EdgeList> {
     })?;
     if pairs.len() as u64 != header.entries {
         let message = format!(
-            "this line promises {} entries, and {} follow; the file is cut off or badly written",
+            "the header claims {} entries, but {} follow; the file is truncated or malformed",
             header.entries,
             pairs.len()
         );
         return Err(Error::line(path, header.line, message));
     }
-    Ok(EdgeList { pairs, weights, ids: NodeIds::Range { start: 1, len: header.n } })
+    check_node_count(header.n, pairs.len())
+        .map_err(|message| Error::line(path, header.line, message))?;
+    let ids = NodeIds::Range { start: 1, len: header.n };
+    let list = EdgeList { pairs, weights, ids };
+    Ok(EdgeFile { list, notes: Vec::new(), buffers: Blocks::bytes(2) })
 }
 
-/// What stands before the entries.
+/// The lines before the entries.
 struct Header {
     weighted: bool,
     n: usize,
@@ -70,7 +74,7 @@ impl Header {
             let fail = |message| (number, message);
             let sizes: Option<Vec<u64>> = fields(line).map(index).collect();
             let Some(&[rows, columns, entries]) = sizes.as_deref() else {
-                return Err(fail("expected 'rows columns entries', three numbers".to_owned()));
+                return Err(fail("expected three numbers: 'rows columns entries'".to_owned()));
             };
             let n = square(rows, columns).map_err(fail)?;
             return Ok(Self { weighted, n, entries, line: number });
@@ -79,27 +83,26 @@ impl Header {
     }
 }
 
-/// Reads the first line; returns whether entries have values.
+/// Parses the first line; returns whether entries have values.
 fn is_weighted(banner: &[u8]) -> Result<bool, String> {
     let text = String::from_utf8_lossy(banner).to_lowercase();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let &["%%matrixmarket", "matrix", layout, numbers, symmetry] = &words[..] else {
-        let expected = "expected '%%MatrixMarket matrix coordinate real general' or the like; \
-                        a plain edge list is read from a file that does not end in .mtx";
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let &["%%matrixmarket", "matrix", format, values, symmetry] = &fields[..] else {
+        let expected = "expected a header such as '%%MatrixMarket matrix coordinate real \
+                        general'; give an edge list another file extension than .mtx";
         return Err(expected.to_owned());
     };
-    if layout != "coordinate" {
-        return Err(format!("a matrix in '{layout}' layout; write it as 'coordinate', sparse"));
+    if format != "coordinate" {
+        return Err(format!("a matrix in '{format}' format; expected 'coordinate' (sparse)"));
     }
     if !matches!(symmetry, "general" | "symmetric") {
-        let way_out = "edges have weights ≥ 0, the same in both directions; write it as 'general' \
-                       or 'symmetric'";
-        return Err(format!("a matrix that is '{symmetry}'; {way_out}"));
+        let expected = "expected 'general' or 'symmetric'";
+        return Err(format!("a matrix that is '{symmetry}'; {expected}"));
     }
-    match numbers {
+    match values {
         "pattern" => Ok(false),
         "real" | "double" | "integer" | "unsigned-integer" => Ok(true),
-        _ => Err(format!("a matrix of '{numbers}' values; weights are real, integer or pattern")),
+        _ => Err(format!("a matrix of '{values}' values; expected real, integer or pattern")),
     }
 }
 
@@ -131,10 +134,10 @@ fn entry(line: &[u8], header: &Header, entries: &mut Entries) -> Result<(), Stri
         let field = fields.next().ok_or_else(|| wrong_fields(header))?;
         match index(field) {
             Some(at) if (1..=header.n as u64).contains(&at) => Ok(at as Node - 1),
-            Some(at) => Err(format!("{name} {at} in a matrix of {n} rows, 1 to {n}", n = header.n)),
+            Some(at) => Err(format!("{name} {at} is out of range; expected 1 to {}", header.n)),
             None => {
                 let text = String::from_utf8_lossy(field);
-                Err(format!("'{text}' where the number of a {name} should be"))
+                Err(format!("'{text}' is not a {name} number"))
             }
         }
     };
@@ -152,7 +155,7 @@ fn entry(line: &[u8], header: &Header, entries: &mut Entries) -> Result<(), Stri
 
 fn wrong_fields(header: &Header) -> String {
     let expected = if header.weighted { "row column value" } else { "row column" };
-    format!("expected '{expected}', as the first line of the file says")
+    format!("expected '{expected}', according to line 1")
 }
 
 fn is_comment(line: &[u8]) -> bool {

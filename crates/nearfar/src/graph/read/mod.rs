@@ -1,10 +1,14 @@
-//! Reading graphs: the format is recognised by the file, nothing has to be said.
+//! Reading graphs. The file extension decides the format.
+//!
+//! Matrix formats state the number of nodes in a header, which nothing in the file has to bear
+//! out. A matrix of more than 1 000 000 nodes is refused if it also has more than 1000 nodes per
+//! entry ([`check_node_count`]).
 
-pub(crate) mod ids;
+mod ids;
 mod matrix_market;
 mod numpy;
 #[cfg(feature = "parquet")]
-pub(crate) mod parquet;
+mod parquet;
 mod scipy;
 mod text;
 
@@ -13,7 +17,7 @@ use std::path::{Path, PathBuf};
 use super::builtin::builtin;
 use super::{Dataset, EdgeList, Node};
 use crate::error::{Error, Result};
-use crate::file::{ending, open, open_seekable, read_error, read_text};
+use crate::file::{extension, read_text};
 
 /// How to read a graph.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -23,7 +27,7 @@ pub struct ReadOptions {
     /// Keep only the largest connected component
     #[cfg_attr(feature = "clap", arg(long))]
     pub largest_component: bool,
-    /// A file that lists every node, one a line, so that isolated ones are kept
+    /// File with one node id per line; isolated nodes listed there are kept
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub nodes: Option<PathBuf>,
 }
@@ -47,40 +51,51 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
         edge_file(path, nodes)?
     };
     if dataset.graph.nodes() < 2 {
-        let message =
-            "a graph of one node, which is near to nothing; give one with edges between nodes";
-        return Err(Error::file(path, message));
+        return Err(Error::file(path, "the graph needs at least two nodes"));
     }
     Ok(if options.largest_component { dataset.largest_component() } else { dataset })
 }
 
-/// Reads one file of edges. Its ending says the format; any other ending is text.
+/// What a reader found in a file.
+struct EdgeFile {
+    list: EdgeList,
+    /// How ambiguous input was interpreted.
+    notes: Vec<String>,
+    /// Memory that the reader held at its peak besides the edge list, in bytes.
+    buffers: u64,
+}
+
+/// Reads one file of edges. Any unknown extension means text.
 pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
-    let (list, notes) = match ending(path).as_str() {
-        "mtx" => (matrix_market::read(no_nodes(path, nodes)?)?, Vec::new()),
+    let EdgeFile { list, notes, buffers } = match extension(path).as_str() {
+        "mtx" => matrix_market::read(without_nodes(path, nodes)?)?,
         "npy" => numpy::read(path, nodes)?,
-        "npz" => (scipy::read(no_nodes(path, nodes)?)?, Vec::new()),
+        "npz" => scipy::read(without_nodes(path, nodes)?)?,
         #[cfg(feature = "parquet")]
-        "parquet" => (parquet::read(path, nodes)?, Vec::new()),
+        "parquet" => parquet::read(path, nodes)?,
         #[cfg(not(feature = "parquet"))]
         "parquet" => {
-            let message = "this build reads no Parquet; build it with --features parquet";
+            let message = "this build has no Parquet support; build with --features parquet";
             return Err(Error::file(path, message));
         }
         _ => text::read(path, nodes)?,
     };
     if list.pairs.is_empty() {
-        return Err(Error::file(path, "no edge in it"));
+        return Err(Error::file(path, "no edges found"));
     }
-    let (graph, dropped) = build(path, list)?;
-    Ok(Dataset { dropped, notes, ..Dataset::of(graph) })
+    let read_bytes = list.bytes().saturating_add(buffers).max(list.build_bytes());
+    let (graph, dropped) = list.build().map_err(|error| match error {
+        Error::Graph(message) => Error::file(path, message),
+        other => other,
+    })?;
+    Ok(Dataset { dropped, notes, read_bytes, ..Dataset::of(graph) })
 }
 
-/// Passes on the path of a matrix, for which no file of nodes may be given.
-fn no_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
+/// The path of a matrix, for which no nodes file may be given.
+fn without_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
     match nodes {
         None => Ok(path),
-        Some(_) => Err(Error::file(path, "a matrix has all its nodes already: leave --nodes out")),
+        Some(_) => Err(Error::file(path, "a matrix lists all nodes already; leave --nodes out")),
     }
 }
 
@@ -88,24 +103,32 @@ fn no_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
 fn square(rows: u64, columns: u64) -> Result<usize, String> {
     if rows != columns {
         return Err(format!(
-            "a matrix of {rows} rows and {columns} columns; a graph's is square, one row and one \
-             column for each node"
+            "a matrix of {rows} rows and {columns} columns; an adjacency matrix is square"
         ));
     }
     match u32::try_from(rows) {
         Ok(n) if n < Node::MAX => Ok(n as usize),
-        _ => Err(format!("a matrix of {rows} rows; at most 4 294 967 294 nodes can be read")),
+        _ => Err(format!("a matrix of {rows} rows; expected at most 4294967294 nodes")),
     }
 }
 
-fn build(path: &Path, list: EdgeList) -> Result<(super::Graph, super::Dropped)> {
-    list.build().map_err(|error| match error {
-        Error::Graph(message) => Error::file(path, message),
-        other => other,
-    })
+/// Refuses a matrix whose header claims many more nodes than its entries bear out. The graph takes
+/// some bytes for every node, so a file of a few bytes could otherwise ask for gigabytes.
+fn check_node_count(nodes: usize, entries: usize) -> Result<(), String> {
+    /// Fewer nodes are never refused: they take some 10 MB.
+    const NODES: usize = 1_000_000;
+    const NODES_PER_ENTRY: usize = 1000;
+    if nodes <= NODES || nodes <= entries.saturating_mul(NODES_PER_ENTRY) {
+        return Ok(());
+    }
+    Err(format!(
+        "the header claims {nodes} nodes, but the matrix has {entries} entries; above {NODES} nodes, \
+         expected at most {NODES_PER_ENTRY} nodes per entry: store the edges as an edge list, and \
+         isolated nodes in a file for --nodes"
+    ))
 }
 
-/// A small text file, line by line, without empty lines and comments.
+/// A small text file as lines, without blank lines and comments.
 pub(super) struct TextLines(String);
 
 impl TextLines {
@@ -119,16 +142,38 @@ impl TextLines {
             .zip(self.0.lines())
             .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with(['#', '%']))
     }
+
+    /// The size of the text.
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.len() as u64
+    }
 }
 
-/// The ids in the first column of a file of nodes.
+/// The ids in the first column of a nodes file.
 fn node_ids(path: &Path) -> Result<Vec<String>> {
     let ids: Vec<String> = TextLines::read(path)?
         .iter()
         .map(|(_, line)| line.split('\t').next().unwrap_or(line).trim().to_owned())
         .collect();
     if ids.is_empty() {
-        return Err(Error::file(path, "no node in it; give one id a line, or leave it out"));
+        return Err(Error::file(path, "no node ids found; expected one per line"));
     }
     Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_node_count;
+
+    #[test]
+    fn node_counts_are_bounded_by_entries() {
+        for (nodes, entries) in
+            [(0, 0), (1_000_000, 0), (2_000_000, 2000), (usize::MAX, usize::MAX)]
+        {
+            assert!(check_node_count(nodes, entries).is_ok(), "{nodes}, {entries}");
+        }
+        for (nodes, entries) in [(1_000_001, 1000), (2_000_000, 1999), (usize::MAX, 0)] {
+            assert!(check_node_count(nodes, entries).is_err(), "{nodes}, {entries}");
+        }
+    }
 }

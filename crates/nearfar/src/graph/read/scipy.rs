@@ -1,9 +1,9 @@
 //! SciPy sparse matrices, `.npz`, as `scipy.sparse.save_npz` writes them.
 //!
-//! A zip archive with one array a member: `format`, a text; `shape`; the values, `data`; and
-//! where they stand. In `csr`, row r has its columns in `indices[indptr[r]..indptr[r + 1]]`;
-//! `csc` has it the other way round, and `coo` has a `row` and a `col` for each value. Every row
-//! is a node, isolated ones too. Values are weights, unless all are 1.
+//! A zip archive with one array per member: `format`, a string; `shape`; the values, `data`; and
+//! their positions. In `csr`, the columns of row r are `indices[indptr[r]..indptr[r + 1]]`; in
+//! `csc`, rows and columns are swapped; `coo` has a `row` and a `col` for each value. Every row is
+//! a node, isolated ones included. Values are weights, unless all are 1.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,59 +13,63 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::super::{EdgeList, Node, NodeIds};
-use super::{open_seekable, read_error, square};
+use super::{EdgeFile, check_node_count, square};
 use crate::error::{Error, Result};
 use crate::file::npy::Array;
+use crate::file::{open_seekable, read_error};
 
 /// Reads a matrix as a graph.
-pub(super) fn read(path: &Path) -> Result<EdgeList> {
+pub(super) fn read(path: &Path) -> Result<EdgeFile> {
     let mut archive = Archive::open(path)?;
     let fail = |message: String| Error::file(path, message);
     let format = archive.get("format")?.text().unwrap_or_default();
     let shape = archive.get("shape")?;
     if shape.len() != Some(2) || !shape.is_integer() {
-        return Err(fail(
-            "its 'shape' is not two integers; save a matrix of rows and columns".into(),
-        ));
+        return Err(fail("'shape' is not two integers; save a matrix".into()));
     }
     let n = square(shape.whole(0).map_err(fail)?, shape.whole(1).map_err(fail)?).map_err(fail)?;
+    let ends = match format.as_str() {
+        "csr" | "csc" => ["indptr", "indices"],
+        "coo" => ["row", "col"],
+        _ => return Err(fail(format!("a matrix in '{format}' format; save matrix.tocsr()"))),
+    };
+    let [first, second] = [archive.integers(ends[0])?, archive.integers(ends[1])?];
     let pairs = match format.as_str() {
-        "csr" | "csc" => {
-            let (indptr, indices) = (archive.integers("indptr")?, archive.integers("indices")?);
-            compressed(n, &indptr, &indices)
-        }
-        "coo" => coordinates(n, &archive.integers("row")?, &archive.integers("col")?),
-        _ => Err(format!("a matrix in '{format}' format; save matrix.tocsr() instead")),
+        "coo" => coordinates(n, &first, &second),
+        _ => compressed(n, &first, &second),
     };
     let pairs = pairs.map_err(fail)?;
+    check_node_count(n, pairs.len()).map_err(fail)?;
+    let positions = first.bytes() + second.bytes();
+    drop([first, second]);
     let data = archive.get("data")?;
     match data.len() {
         Some(len) if len >= pairs.len() && data.is_numeric() => {}
-        _ => return Err(fail(format!("its 'data' is not {} numbers", pairs.len()))),
+        _ => return Err(fail(format!("'data' is not {} numbers", pairs.len()))),
     }
     let weights: Vec<f32> = (0..pairs.len()).map(|at| data.number(at)).collect();
-    // An adjacency matrix says that there are edges, not how heavy they are.
-    let plain = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
-    let weights = (!plain).then_some(weights);
-    Ok(EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } })
+    // The ones of an adjacency matrix are not weights.
+    let buffers = positions.max(data.bytes() + 4 * weights.len() as u64);
+    let unweighted = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
+    let weights = (!unweighted).then_some(weights);
+    let list = EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } };
+    Ok(EdgeFile { list, notes: Vec::new(), buffers })
 }
 
 fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, Node)>, String> {
     let len = indices.len().unwrap_or(0);
     if indptr.len() != Some(n + 1) {
-        return Err(format!("its 'indptr' has not {} entries, one more than rows", n + 1));
+        return Err(format!("'indptr' has not {} entries, one more than rows", n + 1));
     }
     let mut pairs = Vec::new();
     let mut start = indptr.whole(0)?;
     if start != 0 {
-        return Err("its 'indptr' does not start at 0".to_owned());
+        return Err("'indptr' does not start at 0".to_owned());
     }
     for row in 0..n {
         let end = indptr.whole(row + 1)?;
         if end < start || end > len as u64 {
-            return Err(format!(
-                "row {row} has the entries {start} to {end} of {len}, by its 'indptr'"
-            ));
+            return Err(format!("'indptr' gives row {row} the entries {start} to {end} of {len}"));
         }
         for at in start..end {
             pairs.push((row as Node, index(n, indices, at as usize)?));
@@ -77,7 +81,7 @@ fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, No
 
 fn coordinates(n: usize, rows: &Array, columns: &Array) -> Result<Vec<(Node, Node)>, String> {
     let (Some(len), true) = (rows.len(), rows.len() == columns.len()) else {
-        return Err("its 'row' and 'col' differ in length".to_owned());
+        return Err("'row' and 'col' differ in length".to_owned());
     };
     (0..len).map(|at| Ok((index(n, rows, at)?, index(n, columns, at)?))).collect()
 }
@@ -85,7 +89,7 @@ fn coordinates(n: usize, rows: &Array, columns: &Array) -> Result<Vec<(Node, Nod
 fn index(n: usize, indices: &Array, at: usize) -> Result<Node, String> {
     match indices.whole(at)? {
         index if index < n as u64 => Ok(index as Node),
-        index => Err(format!("entry {at} stands at {index} in a matrix of {n} rows and columns")),
+        index => Err(format!("entry {at} has index {index}; expected less than {n}")),
     }
 }
 
@@ -109,7 +113,7 @@ impl<'a> Archive<'a> {
         let member = self.zip.by_index(at).map_err(|error| zip_error(path, error))?;
         Array::read(member).map_err(|error| match read_error(path, &error) {
             Error::Read { path, reason } => {
-                Error::Read { path, reason: format!("its '{name}': {reason}") }
+                Error::Read { path, reason: format!("'{name}': {reason}") }
             }
             other => other,
         })
@@ -120,7 +124,7 @@ impl<'a> Archive<'a> {
         if array.is_integer() && array.len().is_some() {
             return Ok(array);
         }
-        Err(Error::file(self.path, format!("its '{name}' is not a row of integers")))
+        Err(Error::file(self.path, format!("'{name}' is not a 1-dimensional array of integers")))
     }
 
     fn no_matrix(&self, missing: &str) -> Error {
@@ -129,7 +133,7 @@ impl<'a> Archive<'a> {
             names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect();
         names.sort_unstable();
         let message = format!(
-            "no SciPy sparse matrix: it holds {}, and '{missing}' is missing; write it with \
+            "not a SciPy sparse matrix: '{missing}' is missing, found {}; write it with \
              scipy.sparse.save_npz, or an edge array with numpy.save",
             names.join(", ")
         );

@@ -1,7 +1,7 @@
 //! Edge lists as text.
 //!
-//! [`Blocks`] of the file are parsed side by side, each numbering its own ids, and merged in file
-//! order. So the rows are the same for any number of threads.
+//! [`Blocks`] of the file are parsed in parallel, each interning its own ids, and merged in file
+//! order: rows are the same for any number of threads.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,60 +9,63 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use memchr::memchr;
 
+use super::super::StringIds;
 use super::super::ids::{hash, integer};
-use super::super::{EdgeList, StringIds};
-use super::ids::Ids;
+use super::EdgeFile;
+use super::ids::EdgeCollector;
 use crate::error::{Error, Result};
 use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
-const NO_EDGE: &str = "no edge in it; expected lines 'source target [weight]'";
+const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 
-/// Reads an edge list; also what a reader should know about how it was understood.
-pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<(EdgeList, Vec<String>)> {
-    let mut ids = Ids::with_node_file(nodes)?;
+/// Reads an edge list.
+pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+    let mut edges = EdgeCollector::with_node_file(nodes)?;
     let mut blocks = Blocks::open(path)?;
     let mut first = blocks.first()?;
     if memchr(0, &first).is_some() {
-        let message = "this is a binary file; graphs are read from text (.tsv, .csv, .gz, .zst), \
-                       .mtx, .npy, .npz and .parquet";
+        let message = "a binary file; expected text (.tsv, .csv, also .gz or .zst), .mtx, .npy, \
+                       .npz or .parquet";
         return Err(Error::file(path, message));
     }
-    let layout = loop {
-        if let Some(layout) = Layout::recognise(&first) {
-            break layout;
+    let dialect = loop {
+        if let Some(dialect) = Dialect::detect(&first) {
+            break dialect;
         }
-        // Nothing but comments so far.
+        // Only comments so far.
         first.extend(blocks.next()?.ok_or_else(|| Error::file(path, NO_EDGE))?);
     };
-    let mut weights = (layout.columns == 3).then(Vec::new);
-    // Only a hint which way to parse: both ways give the same edges.
-    let integers = AtomicBool::new(ids.all_integers());
-    let start = parse(&first, &layout, ids.all_integers(), true);
-    let next = |block: &[u8]| parse(block, &layout, integers.load(Relaxed), false);
+    let mut weights = (dialect.columns == 3).then(Vec::new);
+    // Only a hint for the faster parser: both give the same edges.
+    let integers = AtomicBool::new(edges.all_integers());
+    let start = parse(&first, &dialect, edges.all_integers(), true);
+    let next = |block: &[u8]| parse(block, &dialect, integers.load(Relaxed), false);
     blocks.parse(start, next, |block| {
-        merge(block, &mut ids, weights.as_mut());
-        integers.store(ids.all_integers(), Relaxed);
+        merge(block, &mut edges, weights.as_mut());
+        integers.store(edges.all_integers(), Relaxed);
     })?;
-    if ids.edges() == 0 {
+    if edges.len() == 0 {
         return Err(Error::file(path, NO_EDGE));
     }
-    let header = layout.header.map(|line| format!("line {line} was taken as a header"));
-    Ok((ids.finish(weights), header.into_iter().collect()))
+    let header = dialect.header.map(|line| format!("line {line} was read as a header"));
+    // A parsed block is about as large as its text, with a table of text ids up to seven times.
+    let buffers = Blocks::bytes(if edges.all_integers() { 1 } else { 7 });
+    Ok(EdgeFile { notes: header.into_iter().collect(), ..edges.finish(weights, buffers) })
 }
 
-/// What the first lines show: how columns are separated, and how many there are.
+/// How lines are divided into columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Layout {
-    /// The separator, or `None` for runs of blanks.
+struct Dialect {
+    /// The separator, or `None` for any number of blanks.
     separator: Option<u8>,
     columns: usize,
-    /// The number of the line that only names the columns.
+    /// The number of the header line, which names the columns.
     header: Option<u64>,
 }
 
-impl Layout {
-    /// Looks at the first two lines that are not comments. `None` if there is no line.
-    fn recognise(block: &[u8]) -> Option<Self> {
+impl Dialect {
+    /// Detects it from the first two lines that are not comments. `None` if there is no line.
+    fn detect(block: &[u8]) -> Option<Self> {
         let mut lines = Lines::new(block).filter(|(_, line)| !is_comment(line));
         let (number, first) = lines.next()?;
         let separator = [b'\t', b',', b';'].into_iter().find(|&b| memchr(b, first).is_some());
@@ -81,7 +84,7 @@ impl Layout {
     }
 }
 
-/// A first line names the columns if it says so in the usual words, or if it has text where the
+/// A first line is a header if it has one of the usual pairs of column names, or text where the
 /// second line has integer ids.
 fn is_header(first: &[Cow<'_, [u8]>], second: Option<&[Cow<'_, [u8]>]>) -> bool {
     let lower = |at: usize| -> Option<String> {
@@ -125,27 +128,27 @@ struct Block {
 enum Edges {
     Integers(Vec<(u32, u32)>),
     /// The ids of the block, their hashes, and edges as indices into them.
-    StringIds(StringIds, Vec<u64>, Vec<(u32, u32)>),
+    Texts(StringIds, Vec<u64>, Vec<(u32, u32)>),
 }
 
-fn parse(bytes: &[u8], layout: &Layout, integers: bool, is_first: bool) -> Parsed<Block> {
+fn parse(bytes: &[u8], dialect: &Dialect, integers: bool, is_first: bool) -> Parsed<Block> {
     is_utf8(bytes)?;
-    let header = layout.header.filter(|_| is_first);
-    if integers && let Some(block) = parse_integers(bytes, layout, header)? {
+    let header = dialect.header.filter(|_| is_first);
+    if integers && let Some(block) = parse_integers(bytes, dialect, header)? {
         return Ok(block);
     }
-    parse_words(bytes, layout, header)
+    parse_texts(bytes, dialect, header)
 }
 
 /// Parses a block whose ids are all integers; `None` if it finds one that is not.
 fn parse_integers(
     bytes: &[u8],
-    layout: &Layout,
+    dialect: &Dialect,
     header: Option<u64>,
 ) -> Result<Option<(u64, Block)>, LineError> {
     let mut pairs = Vec::with_capacity(bytes.len() / 12);
     let mut only_integers = true;
-    let (lines, weights) = for_each_edge(bytes, layout, header, |a, b| {
+    let (lines, weights) = for_each_edge(bytes, dialect, header, |a, b| {
         match (integer(a), integer(b)) {
             (Some(a), Some(b)) => pairs.push((a, b)),
             _ => only_integers = false,
@@ -155,33 +158,33 @@ fn parse_integers(
     Ok(only_integers.then_some((lines, Block { edges: Edges::Integers(pairs), weights })))
 }
 
-fn parse_words(bytes: &[u8], layout: &Layout, header: Option<u64>) -> Parsed<Block> {
-    let mut words = StringIds::default();
+fn parse_texts(bytes: &[u8], dialect: &Dialect, header: Option<u64>) -> Parsed<Block> {
+    let mut texts = StringIds::default();
     let mut hashes = Vec::new();
-    let mut number = |id: &[u8]| -> u32 {
-        // The block was checked; fields are cut at ASCII bytes.
+    let mut row_of = |id: &[u8]| -> u32 {
+        // The block is valid UTF-8, and fields are split at ASCII bytes.
         let id = std::str::from_utf8(id).unwrap_or_default();
         let hashed = hash(id);
-        let row = words.insert_hashed(hashed, id);
+        let row = texts.insert_hashed(hashed, id);
         if row as usize == hashes.len() {
             hashes.push(hashed);
         }
         row
     };
     let mut pairs = Vec::with_capacity(bytes.len() / 24);
-    let (lines, weights) = for_each_edge(bytes, layout, header, |a, b| {
-        let a = number(a);
-        pairs.push((a, number(b)));
+    let (lines, weights) = for_each_edge(bytes, dialect, header, |a, b| {
+        let a = row_of(a);
+        pairs.push((a, row_of(b)));
         true
     })?;
-    Ok((lines, Block { edges: Edges::StringIds(words, hashes, pairs), weights }))
+    Ok((lines, Block { edges: Edges::Texts(texts, hashes, pairs), weights }))
 }
 
 /// Calls `edge` with the two ids of every line until it returns false; returns the number of
 /// lines and the weights.
 fn for_each_edge(
     bytes: &[u8],
-    layout: &Layout,
+    dialect: &Dialect,
     header: Option<u64>,
     mut edge: impl FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<(u64, Vec<f32>), LineError> {
@@ -192,22 +195,22 @@ fn for_each_edge(
         if is_comment(line) || Some(number) == header {
             continue;
         }
-        let mut fields = Fields::new(line, layout.separator);
+        let mut fields = Fields::new(line, dialect.separator);
         let columns = [fields.next(), fields.next(), fields.next(), fields.next()];
         let found = columns.iter().flatten().count() + fields.count();
-        if found != layout.columns || !(2..=3).contains(&found) {
-            // A quote that is not closed swallows columns; then the quote is what is wrong.
+        if found != dialect.columns || !(2..=3).contains(&found) {
+            // An unclosed quote hides the columns after it: report the quote.
             let bad_quote = columns.into_iter().flatten().find_map(Result::err);
-            return Err((number, bad_quote.unwrap_or_else(|| wrong_columns(layout, found))));
+            return Err((number, bad_quote.unwrap_or_else(|| wrong_columns(dialect, found))));
         }
         let mut columns = columns.into_iter().flatten();
         let mut column = || columns.next().unwrap_or(Ok(Cow::Borrowed(b"")));
         let fail = |message: String| (number, message);
         let (a, b) = (column().map_err(fail)?, column().map_err(fail)?);
         if a.is_empty() || b.is_empty() {
-            return Err(fail("an empty id; every line needs a source and a target".to_owned()));
+            return Err(fail("an empty id; expected a source and a target".to_owned()));
         }
-        if layout.columns == 3 {
+        if dialect.columns == 3 {
             weights.push(weight(&column().map_err(fail)?).map_err(fail)?);
         }
         if !edge(&a, &b) {
@@ -217,30 +220,30 @@ fn for_each_edge(
     Ok((count, weights))
 }
 
-fn wrong_columns(layout: &Layout, found: usize) -> String {
-    let separator = match layout.separator {
+fn wrong_columns(dialect: &Dialect, found: usize) -> String {
+    let separator = match dialect.separator {
         Some(b'\t') => "tabs",
         Some(b',') => "commas",
         Some(_) => "semicolons",
         None => "blanks",
     };
     let columns = if found == 1 { "1 column".to_owned() } else { format!("{found} columns") };
-    if (2..=3).contains(&layout.columns) {
+    if (2..=3).contains(&dialect.columns) {
         format!(
-            "found {columns} where the lines before have {}, separated by {separator}",
-            layout.columns
+            "found {columns}, expected {} as in earlier lines, separated by {separator}",
+            dialect.columns
         )
     } else {
         format!("found {columns} separated by {separator}, expected 'source target [weight]'")
     }
 }
 
-fn merge(block: Block, ids: &mut Ids, weights: Option<&mut Vec<f32>>) {
+fn merge(block: Block, edges: &mut EdgeCollector, weights: Option<&mut Vec<f32>>) {
     match block.edges {
-        Edges::Integers(pairs) => ids.extend_integers(&pairs),
-        Edges::StringIds(words, hashes, pairs) => {
-            let rows = ids.words().insert_all(&words, &hashes);
-            ids.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
+        Edges::Integers(pairs) => edges.extend_integers(&pairs),
+        Edges::Texts(texts, hashes, pairs) => {
+            let rows = edges.texts().insert_all(&texts, &hashes);
+            edges.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
         }
     }
     if let Some(weights) = weights {
@@ -286,21 +289,21 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Without the blanks at the start, up to a separator, which may be one.
+/// Strips leading whitespace other than the separator.
 fn trim_blanks(text: &[u8], separator: u8) -> &[u8] {
     let blank = |byte: &&u8| byte.is_ascii_whitespace() && **byte != separator;
     &text[text.iter().take_while(blank).count()..]
 }
 
 impl<'a> Fields<'a> {
-    /// A field between double quotes, in which two quotes stand for one.
+    /// A field in double quotes, in which a doubled quote stands for one.
     fn quoted(&mut self, rest: &'a [u8], separator: u8) -> Result<Cow<'a, [u8]>, String> {
         let mut field = Vec::new();
         let mut at = 1;
         loop {
             let Some(quote) = memchr(b'"', &rest[at..]) else {
                 self.rest = None;
-                return Err("a quote is opened and not closed".to_owned());
+                return Err("an opening quote without a closing one".to_owned());
             };
             field.extend_from_slice(&rest[at..at + quote]);
             at += quote + 1;

@@ -1,7 +1,7 @@
-//! Rows that are there already: an adjacency matrix in compressed form.
+//! Adjacency matrices in compressed sparse rows (CSR).
 //!
-//! The usual one has both directions of every edge, in sorted rows without repeats. Once that is
-//! checked it is a graph, but for its loops, and checking takes a third of the time of building.
+//! Most have both directions of every edge, in sorted rows without duplicates: then they are a
+//! graph already, except for self-loops. Checking that takes a third of the time of building.
 
 use std::ops::Range;
 
@@ -10,36 +10,36 @@ use rayon::prelude::*;
 use super::{Dropped, EdgeList, Graph, Node, NodeIds};
 use crate::error::{Error, Result};
 
-/// Compressed rows: row r has its neighbours in `targets[offsets[r]..offsets[r + 1]]`.
+/// Compressed sparse rows: the neighbours of row r are `targets[offsets[r]..offsets[r + 1]]`.
 ///
 /// ```
-/// use nearfar::graph::{NodeIds, Rows};
+/// use nearfar::graph::{CsrRows, NodeIds};
 /// let ids = NodeIds::Range { start: 0, len: 3 };
-/// let rows = Rows { offsets: vec![0, 1, 3, 4], targets: vec![1, 0, 2, 1], weights: None, ids };
-/// let (graph, dropped) = rows.build()?;
+/// let (offsets, targets) = (vec![0, 1, 3, 4], vec![1, 0, 2, 1]);
+/// let (graph, dropped) = CsrRows { offsets, targets, weights: None, ids }.build()?;
 /// assert_eq!((graph.edges(), graph.neighbours(1), dropped.repeats), (2, &[0, 2][..], 2));
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Rows {
-    /// Where rows start, and where the last one ends.
+pub struct CsrRows {
+    /// The start of each row, and the end of the last one.
     pub offsets: Vec<usize>,
     /// The neighbours.
     pub targets: Vec<Node>,
-    /// One weight for each neighbour, or none at all.
+    /// One weight per neighbour, or `None`.
     pub weights: Option<Vec<f32>>,
     /// The ids of all nodes.
     pub ids: NodeIds,
 }
 
-impl Rows {
-    /// Builds the graph, the same as [`EdgeList::build`] would from all entries in their order.
+impl CsrRows {
+    /// Builds the graph that [`EdgeList::build`] would build from all entries in order.
     pub fn build(self) -> Result<(Graph, Dropped)> {
         let Self { offsets, targets, weights, ids } = &self;
         let increasing = offsets.is_sorted() && offsets.first() == Some(&0);
         if !increasing || offsets.len() != ids.len() + 1 || offsets.last() != Some(&targets.len()) {
-            let message =
-                "offsets of rows start at 0, never fall, and end at the number of entries";
+            let message = "row offsets must start at 0, never decrease, have one more entry than \
+                           nodes, and end at the number of targets";
             return Err(Error::Graph(message.to_owned()));
         }
         if weights.as_ref().is_none_or(|weights| weights.len() == targets.len()) && self.is_graph()
@@ -55,7 +55,7 @@ impl Rows {
         EdgeList { pairs, weights, ids }.build()
     }
 
-    /// Whether nothing has to be sorted or added, and only loops have to be dropped.
+    /// Whether this is a graph already, except for self-loops.
     fn is_graph(&self) -> bool {
         let n = self.ids.len();
         let in_order = |bounds: &[usize]| {
@@ -63,28 +63,29 @@ impl Rows {
             row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| (last as usize) < n)
         };
         let counts = |weight: &f32| weight.is_finite() && *weight > 0.0;
-        let run = n.div_ceil(rayon::current_num_threads()).max(1);
+        let len = n.div_ceil(rayon::current_num_threads()).max(1);
         self.offsets.par_windows(2).all(in_order)
             && self.weights.as_ref().is_none_or(|weights| weights.par_iter().all(counts))
-            && (0..n.div_ceil(run))
+            && (0..n.div_ceil(len))
                 .into_par_iter()
-                .all(|at| self.is_mirrored(at * run..n.min((at + 1) * run)))
+                .all(|at| self.is_symmetric(at * len..n.min((at + 1) * len)))
     }
 
-    /// Whether these rows list all rows before them that list them, and no other before them. Rows are sorted, and gone through in order: what a row is listed by comes in the
-    /// order in which it lists it.
-    fn is_mirrored(&self, rows: Range<usize>) -> bool {
+    /// Whether, for each of these rows, the neighbours before it are exactly the rows that have it
+    /// as a neighbour. Rows are sorted and scanned in order, so the rows that name a row come in
+    /// the order in which it names them.
+    fn is_symmetric(&self, rows: Range<usize>) -> bool {
         let mut next = self.offsets[rows.clone()].to_vec();
         for (row, bounds) in self.offsets.windows(2).enumerate() {
             for at in bounds[0]..bounds[1] {
                 let target = self.targets[at] as usize;
-                // Rows before these wrap around to large numbers, out of range like those after.
+                // Rows before the range wrap around to large numbers, out of range like those after.
                 let Some(next) = next.get_mut(target.wrapping_sub(rows.start)) else { continue };
                 if target <= row {
                     continue;
                 }
-                let lists = *next < self.offsets[target + 1] && self.targets[*next] as usize == row;
-                if !lists || self.weight(*next) != self.weight(at) {
+                let found = *next < self.offsets[target + 1] && self.targets[*next] as usize == row;
+                if !found || self.weight(*next) != self.weight(at) {
                     return false;
                 }
                 *next += 1;
@@ -94,7 +95,7 @@ impl Rows {
         rows.zip(next).all(|(row, next)| next == self.offsets[row + 1] || !before(row, next))
     }
 
-    /// The graph of rows that are one.
+    /// The graph, if [`is_graph`](Self::is_graph).
     fn without_loops(self) -> (Graph, Dropped) {
         let Self { mut offsets, mut targets, mut weights, ids } = self;
         let loops: Vec<usize> = (0..ids.len())
@@ -106,9 +107,9 @@ impl Rows {
             })
             .collect();
         if !loops.is_empty() {
-            drop_places(&mut targets, &loops);
+            remove_positions(&mut targets, &loops);
             if let Some(weights) = &mut weights {
-                drop_places(weights, &loops);
+                remove_positions(weights, &loops);
             }
             let mut dropped = 0;
             for offset in &mut offsets {
@@ -126,15 +127,15 @@ impl Rows {
     }
 }
 
-/// Drops what stands at these places, which are in order.
-fn drop_places<T: Copy>(cells: &mut Vec<T>, places: &[usize]) {
-    let ends = places[1..].iter().copied().chain([cells.len()]);
-    let mut kept = places[0];
-    for (&place, end) in places.iter().zip(ends) {
-        cells.copy_within(place + 1..end, kept);
-        kept += end - place - 1;
+/// Removes the values at these positions, which are increasing.
+fn remove_positions<T: Copy>(values: &mut Vec<T>, positions: &[usize]) {
+    let ends = positions[1..].iter().copied().chain([values.len()]);
+    let mut kept = positions[0];
+    for (&position, end) in positions.iter().zip(ends) {
+        values.copy_within(position + 1..end, kept);
+        kept += end - position - 1;
     }
-    cells.truncate(kept);
+    values.truncate(kept);
 }
 
 #[cfg(test)]
@@ -145,7 +146,7 @@ mod tests {
 
     type Cells = Vec<Vec<(Node, f32)>>;
 
-    fn rows(cells: &[Vec<(Node, f32)>], weighted: bool) -> Rows {
+    fn rows(cells: &[Vec<(Node, f32)>], weighted: bool) -> CsrRows {
         let mut offsets = vec![0];
         offsets.extend(cells.iter().scan(0, |end, row| {
             *end += row.len();
@@ -153,7 +154,8 @@ mod tests {
         }));
         let targets = cells.iter().flatten().map(|cell| cell.0).collect();
         let weights = weighted.then(|| cells.iter().flatten().map(|cell| cell.1).collect());
-        Rows { offsets, targets, weights, ids: NodeIds::Range { start: 0, len: cells.len() } }
+        let ids = NodeIds::Range { start: 0, len: cells.len() };
+        CsrRows { offsets, targets, weights, ids }
     }
 
     /// Both directions of every edge, in sorted rows.
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_graphs_are_taken_as_they_are() {
+    fn only_symmetric_sorted_rows_are_a_graph() {
         let whole = symmetric(&[(0, 1), (1, 2), (0, 3), (2, 3), (5, 2)]);
         assert!(rows(&whole, true).is_graph());
         let changes: [fn(&mut Cells); 6] = [
@@ -198,17 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn offsets_have_to_fit() {
+    fn invalid_offsets_are_refused() {
         for offsets in [vec![], vec![0, 1], vec![1, 1, 2], vec![0, 2, 1], vec![0, 1, 3]] {
             let ids = NodeIds::Range { start: 0, len: 2 };
-            let rows = Rows { offsets, targets: vec![1, 0], weights: None, ids };
+            let rows = CsrRows { offsets, targets: vec![1, 0], weights: None, ids };
             assert!(rows.build().is_err());
         }
     }
 
     proptest! {
         #[test]
-        fn rows_make_the_graph_that_their_edges_make(
+        fn rows_give_the_same_graph_as_their_edges(
             edges in prop::collection::vec((0_u32..12, 0_u32..12), 0..40),
             loops in prop::collection::btree_set(0_u32..12, 0..4),
             extra in prop::collection::vec((0_usize..12, 0_u32..12, 0_u8..3), 0..3),
