@@ -159,7 +159,7 @@ def test_measures_match_ids() -> None:
     turned = nearfar.Embedding(emb.nodes[::-1], emb.vectors[::-1])
     assert nearfar.measure(turned, graph) == expected
     assert nearfar.measure(emb.vectors[::-1], graph, ids=emb.nodes[::-1]) == expected
-    with pytest.raises(ValueError, match="nodes have no vector, 'm33' among them"):
+    with pytest.raises(ValueError, match="nodes have no vector, for example 'm33'"):
         nearfar.measure(nearfar.Embedding(emb.nodes[:33], emb.vectors[:33]), graph)
     odd = nearfar.Graph([(1, "1"), ("1", 2)])
     vectors = np.eye(3, dtype=np.float32)
@@ -171,10 +171,10 @@ def test_measures_match_ids() -> None:
 WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({99: "a"}, {}, ValueError, "labels: node 99 has no vector, ids look like 0"),
     (["a", "b"], {}, ValueError, "labels of 2 nodes for 34 vectors"),
-    (["a"] * 33 + ["b"], {}, ValueError, "class 'b' has one member, node '33'.* give the parts by splits"),
+    (["a"] * 33 + ["b"], {}, ValueError, "class 'b' has only one node, '33'.* give fixed splits with splits"),
     ([None] * 34, {}, ValueError, "no node has a label"),
     ([1, "1"] * 17, {}, ValueError, "labels 1 and '1' are both written as '1'"),
-    (["a", "b"] * 17, {"train_ratio": 2}, ValueError, "train_ratio is 2; it takes a share between 0 and 1"),
+    (["a", "b"] * 17, {"train_ratio": 2}, ValueError, "train_ratio is 2; expected a fraction between 0 and 1"),
     (["a", "b"] * 17, {"train_size": 0.5}, TypeError, "did you mean 'train_ratio'"),
     (["a", "b"] * 17, {"splits": ["train", "tset"] * 17}, ValueError, "row 1: 'tset' where train, val or test"),
     (["a", "b"] * 17, {"splits": {0: "train"}, "repeats": 3}, ValueError, "repeats is for random parts"),
@@ -196,7 +196,7 @@ def test_wrong_vectors_and_options() -> None:
         nearfar.classify(np.zeros(3), ["a", "b", "a"])
     with pytest.raises(ValueError, match="has NaN in dimension 0"):
         nearfar.measure(np.full((34, 2), np.nan), "builtin:karate")
-    with pytest.raises(ValueError, match="test_ratio is 1; it takes a share"):
+    with pytest.raises(ValueError, match="test_ratio is 1; expected a fraction"):
         nearfar.links("builtin:karate", test_ratio=1)
     with pytest.raises(TypeError, match=r"links\(\) got an unexpected keyword argument 'seed_s'"):
         nearfar.links("builtin:karate", seed_s=1)
