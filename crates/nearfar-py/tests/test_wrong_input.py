@@ -92,7 +92,7 @@ def test_other_calls() -> None:
         emb.neighbors(0, k=0)
     with pytest.raises(ValueError, match="unknown variant `angle`"):
         emb.neighbors(0, by="angle")
-    with pytest.raises(ValueError, match="x.what: its ending says no format; end it in .npy"):
+    with pytest.raises(ValueError, match="x.what: unknown file extension '.what'; use one of .npy"):
         emb.save("x.what")
     with pytest.raises(OSError, match="cannot write"):
         emb.save("no/such/folder/x.npy")
