@@ -230,7 +230,7 @@ impl Cell {
             Want::Scores => outcome,
             Want::Map => {
                 let config = ProjectConfig { seed: train.seed, ..Default::default() };
-                let places = project(&embedding(vectors)?, &config)?.places;
+                let places = project(&embedding(vectors)?, &config)?.positions;
                 Outcome { places, ..outcome }
             }
             Want::Similarity => {
