@@ -241,7 +241,7 @@ impl TrainingRun {
             Output::Scores => result,
             Output::Map => {
                 let config = ProjectConfig { seed: train.seed, ..Default::default() };
-                let positions = project(&embedding(vectors)?, &config)?.places;
+                let positions = project(&embedding(vectors)?, &config)?.positions;
                 RunResult { positions, ..result }
             }
             Output::Similarity => {

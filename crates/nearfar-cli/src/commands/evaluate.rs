@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::{
-    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, SplitMethod, classify,
-    read_labels, read_splits, splits_in,
+    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, SplitMethod, SplitScores,
+    classify, read_labels, read_splits, splits_in,
 };
 
 use crate::print::{self, grouped};
@@ -99,8 +99,9 @@ fn table(args: &Args, scores: &Classification) -> String {
         let row = format!("  {label:<28} {test:<19} {val}");
         let _ = writeln!(text, "{}", row.trim_end());
     };
-    let nodes = |name: &str, part: &Part| format!("{name} ({})", count(part.nodes));
-    let val = |value: &dyn Fn(&Part) -> String| scores.val.as_ref().map_or(String::new(), value);
+    let nodes = |name: &str, part: &SplitScores| format!("{name} ({})", count(part.nodes));
+    let val =
+        |value: &dyn Fn(&SplitScores) -> String| scores.val.as_ref().map_or(String::new(), value);
     line("", &nodes("test", &scores.test), &val(&|part| nodes("val", part)));
     for (label, value) in rows {
         line(label, &value(&scores.test), &val(value));
@@ -115,7 +116,7 @@ fn table(args: &Args, scores: &Classification) -> String {
 }
 
 /// A row of the table: the name of a score, and its value on a split as text.
-type Row = (&'static str, fn(&Part) -> String);
+type Row = (&'static str, fn(&SplitScores) -> String);
 
 fn macro_and_micro(f1: Option<&F1>) -> (String, String) {
     f1.map_or_else(Default::default, |f1| (f1.f1_macro.to_string(), f1.f1_micro.to_string()))

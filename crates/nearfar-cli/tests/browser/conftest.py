@@ -1,4 +1,4 @@
-"""Pages to test, and the browser that opens them."""
+"""Reports to test, and the browser that opens them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ARGUMENTS = [
 
 
 def nearfar(*arguments: object) -> str:
-    """Standard output of a command that succeeds."""
+    """Runs a command and returns its standard output; fails if the command does."""
     command = [os.environ["NEARFAR_BIN"], *map(str, arguments), "--quiet"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -42,60 +42,60 @@ def browser() -> Iterator[Browser]:
 
 
 class Opened:
-    """A report in the browser. Whatever it complains about or asks of the network is written down."""
+    """A report in the browser. Records console messages, errors, dialogs and network requests."""
 
     def __init__(self, browser: Browser, file: Path, **options: Any) -> None:
         self.file = file
-        self.complaints: list[str] = []
+        self.messages: list[str] = []
         self.requests: list[str] = []
         self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         self.context.on("request", lambda request: self.requests.append(request.url))
         self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.messages.append(f"dialog: {dialog.message}"))
         self.page.goto(file.as_uri())
         self.page.wait_for_selector("html[data-ready=true]", state="attached", timeout=60_000)
         self.settle()
 
     def settle(self) -> None:
-        """Waits until what was asked for is drawn."""
+        """Waits until pending redraws are done."""
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
-    def ask(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> Any:
         return self.page.evaluate(expression)
 
-    def until(self, expression: str) -> None:
-        """Waits until it is true. Playwright's own way evaluates text, which the page's policy forbids."""
+    def wait_for(self, expression: str) -> None:
+        """Waits until an expression is true. Playwright's wait_for_function evaluates strings, which the policy forbids."""
         for _ in range(100):
-            if self.ask(expression):
+            if self.evaluate(expression):
                 return
             self.page.wait_for_timeout(50)
-        pytest.fail(f"never: {expression}")
+        pytest.fail(f"never true: {expression}")
 
-    def place(self, node: int, map: str = "main") -> tuple[float, float]:
-        """Where a node is in the window, its map scrolled into view."""
-        self.page.locator(f"#{self.ask(f'nearfar.maps.{map}.canvas.id')}").scroll_into_view_if_needed()
+    def position(self, node: int, map: str = "main") -> tuple[float, float]:
+        """The position of a node in the window, after scrolling its map into view."""
+        self.page.locator(f"#{self.evaluate(f'nearfar.maps.{map}.canvas.id')}").scroll_into_view_if_needed()
         self.settle()
-        x, y = self.ask(
+        x, y = self.evaluate(
             f"""(() => {{ const map = nearfar.maps.{map}, box = map.canvas.getBoundingClientRect();
-            const at = map.at({node}), ratio = map.canvas.width / box.width;
+            const at = map.pixelOf({node}), ratio = map.canvas.width / box.width;
             return [box.left + at.x / ratio, box.top + at.y / ratio]; }})()"""
         )
         return x, y
 
-    def chosen(self) -> int:
+    def selected(self) -> int:
         return int(self.page.get_attribute("#selected", "data-node") or -1)
 
     def rows(self, title: str) -> list[list[str]]:
-        """The table of a card."""
+        """The rows of the table of a card."""
         card = self.page.locator(".card", has=self.page.get_by_role("heading", name=title, exact=True))
         return [row.locator("td").all_inner_texts() for row in card.locator("tbody tr").all()]
 
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Any]:
-    """Opens reports; at the end none may have complained or asked anything of a network."""
+    """Opens reports; checks at the end that none logged a message or made a request."""
     all_opened: list[Opened] = []
 
     def open_(file: Path, **options: Any) -> Opened:
@@ -104,7 +104,7 @@ def opened(browser: Browser) -> Iterator[Any]:
 
     yield open_
     for one in all_opened:
-        assert one.complaints == []
+        assert one.messages == []
         assert one.requests == [one.file.as_uri()]
         one.context.close()
 
@@ -128,7 +128,7 @@ def moderate(work: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def large(work: Path) -> Path:
-    """A hundred thousand nodes; trained and placed in a hurry, as what is tested is the page."""
+    """100 000 nodes, with short training and a small t-SNE sample: only the page is tested."""
     nearfar("synth", "moderate", "--nodes", 100_000, "-o", work / "large")
     quick = ["--negatives", "uniform", "--epochs", 1, "--walks", 1, "--context", 3, "--l2", 0]
     nearfar("embed", work / "large", "-o", work / "large.npy", *quick)

@@ -1,4 +1,4 @@
-"""The README's picture: a report on Cora, if NEARFAR_DATA has it, else on a synthetic graph."""
+"""The screenshot of the README: a report on Cora, if NEARFAR_DATA has it, else on a synthetic graph."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def main(picture: str) -> None:
         nearfar("embed", graph, "-o", Path(folder) / f"{Path(graph).name}.npy", "--report", page)
         browser = playwright.chromium.launch(executable_path=os.environ["NEARFAR_BROWSER"], args=ARGUMENTS)
         report = Opened(browser, page, viewport={"width": 1000, "height": 760})
-        # The map and the pair of maps below it, without the words between them.
-        report.ask("['map-keys', 'map-note', 'tip'].forEach(id => { document.getElementById(id).hidden = true; })")
+        # The map and the two maps below it, without the text in between.
+        report.evaluate("['map-keys', 'map-note', 'tip'].forEach(id => { document.getElementById(id).hidden = true; })")
         report.page.locator(".pair").scroll_into_view_if_needed()
         report.settle()
-        report.ask("scrollTo(0, 0)")
+        report.evaluate("scrollTo(0, 0)")
         report.settle()
         top = report.page.locator("#map-title").bounding_box()["y"] - 12
         pair = report.page.locator(".pair").bounding_box()
         clip = {"x": 0, "y": top, "width": 1000, "height": pair["y"] + pair["height"] + 12 - top}
         shot = report.page.screenshot(clip=clip, full_page=True)
         browser.close()
-    # Few colours make a small file.
+    # Quantise colours for a small file.
     Image.open(io.BytesIO(shot)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 

@@ -104,7 +104,7 @@ fn wrong_options_write_nothing() {
     error: gamma is NaN; it takes a number from −64 to 64
     ");
     let message = failure(&["embed", "builtin:karate", "-o", "vectors.docx"]);
-    insta::assert_snapshot!(message, @"error: vectors.docx: its ending says no format; end it in .npy, .w2v, .txt, .parquet, .safetensors, .tsv, or choose one with --format");
+    insta::assert_snapshot!(message, @"error: vectors.docx: unknown file extension '.docx'; use one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv, or set --format");
 }
 
 #[test]

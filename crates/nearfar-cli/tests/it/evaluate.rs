@@ -199,21 +199,21 @@ fn wrong_input() {
     insta::assert_snapshot!(messages.concat(), @"
     error: unknown.tsv:2: node 'n99' has no vector; remove the line, or embed a graph that has the node
     error: labels.tsv:3: node 'n2' has no vector; remove the line, or embed a graph that has the node
-    error: nan.tsv: the vector of node 'n1' (row 1) has NaN in dimension 0; training went astray: lower the learning rate
-    error: class 'bee' has one member, node 'n1', which cannot be trained on and tested; remove its label, or give the parts by --splits
-    error: no node has a label; give a file that has some
+    error: nan.tsv: the vector of node 'n1' (row 1) has NaN in dimension 0; training diverged: lower the learning rate
+    error: class 'bee' has only one node, 'n1', and needs one to train on and one to test on; remove its label, or give fixed splits with --splits
+    error: no node has a label; give a file with labels
     error: no-such.tsv: cannot read: no such file; check the name
-    error: no node is in the test part of the splits; add lines 'node<TAB>test', or leave --splits out for random parts
-    error: no node is in the train part of the splits; add lines 'node<TAB>train', or leave --splits out for random parts
-    error: the train part (2 nodes) has only class 'ant': there is nothing to tell apart; train on more nodes, or use --stratified
+    error: no node is in the test split; add lines 'node<TAB>test', or omit --splits for random splits
+    error: no node is in the train split; add lines 'node<TAB>train', or omit --splits for random splits
+    error: all 2 training nodes have class 'ant', and a classifier needs at least two classes; train on more nodes, or use --stratified
     error: odd.tsv:1: 'training' is not a split; expected train, val or test
-    error: node 'n2' is in the splits and has no label; add its label, or take it out of the splits
-    error: train-ratio is 0.2, of 4 labelled nodes: the train part is empty; choose another share
-    error: train-ratio is 1; it takes a share between 0 and 1
-    error: repeats is 0; it takes at least 1
-    error: c is 0; it takes a number above 0
-    error: nodes have several labels: none is taken for another; ask for --per-class
-    error: nodes have several labels: no division gives each label its share; leave --stratified out
+    error: node 'n2' is in the splits and has no label; add its label, or remove it from the splits
+    error: train-ratio 0.2 of 4 labelled nodes leaves the train split empty; choose another --train-ratio
+    error: train-ratio is 1; expected a fraction between 0 and 1
+    error: repeats is 0; expected at least 1
+    error: c is 0; expected a number above 0
+    error: a confusion matrix needs one label per node, and some nodes have several; use --per-class
+    error: stratified splits need one label per node, and some nodes have several; omit --stratified
     ");
     let both =
         ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv", "--repeats", "3"];

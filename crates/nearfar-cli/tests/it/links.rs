@@ -88,11 +88,11 @@ fn wrong_input() {
         failure(&["links", "builtin:karate", "--q", "4"]),
     ];
     insta::assert_snapshot!(messages.concat(), @"
-    error: the graph has no cycle: without any of its edges it falls apart; hold out edges all the same by --keep-connected false
-    error: 3 pairs without an edge are needed to compare edges with, and the graph has 0; there is little to predict where nearly all nodes are linked
-    error: test-ratio is 0; it takes a share between 0 and 1
-    error: seeds is 0; it takes at least 1
-    error: c is 0; it takes a number above 0
+    error: the graph has no cycle, so that removing any edge disconnects it; allow that with --keep-connected false
+    error: the evaluation needs 3 node pairs without an edge, and the graph has only 0; link prediction needs a sparser graph
+    error: test-ratio is 0; expected a fraction between 0 and 1
+    error: seeds is 0; expected at least 1
+    error: c is 0; expected a number above 0
     error: dim is 0; it takes 1 to 4096
     error: p and q belong to node2vec; add --model node2vec
     ");

@@ -102,11 +102,11 @@ fn wrong_input() {
         error(None, &folder.path().join("none.tsv"), &[]),
     ];
     insta::assert_snapshot!(messages.concat(), @"
-    error: v.tsv: there are 5 vectors for 4 nodes; 'eve' is not in the graph: give the graph that was embedded, isolated nodes included (--nodes lists them)
-    error: other.tsv: 2 of 4 nodes have no vector, 'cat' among them; vectors have ids such as 'ann': give the graph that was embedded
-    error: other.tsv: 4 of 4 nodes have no vector, 'ann' among them; vectors have ids such as '0': give the graph that was embedded
-    error: other.tsv: the vector of node 'bob' (row 1) has NaN in dimension 1; training went astray: lower the learning rate
-    error: other.tsv: the longest vector has a length of 1e20; products of such are not compared: training went astray, lower the learning rate
+    error: v.tsv: 5 vectors for 4 nodes; 'eve' is not in the graph: give the graph that was embedded, including isolated nodes (list them with --nodes)
+    error: other.tsv: 2 of 4 nodes have no vector, for example 'cat'; the vectors have ids such as 'ann': give the graph that was embedded
+    error: other.tsv: 4 of 4 nodes have no vector, for example 'ann'; the vectors have ids such as '0': give the graph that was embedded
+    error: other.tsv: the vector of node 'bob' (row 1) has NaN in dimension 1; training diverged: lower the learning rate
+    error: other.tsv: the largest vector norm is 1e20, too large to compare products; training diverged: lower the learning rate
     error: context is 1; it takes 2 to 1000
     error: k is 0; it takes 1 to 1000
     error: gamma is NaN; it takes a number from −64 to 64

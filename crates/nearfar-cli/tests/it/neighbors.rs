@@ -62,10 +62,10 @@ fn wrong_input() {
     ];
     insta::assert_snapshot!(messages.concat(), @"
     error: people.tsv: no node 'eve'; the first id is 'ann'
-    error: people.csv: neither its ending nor its start says what it holds; vectors are in .npy, .w2v, .txt, .parquet, .safetensors, .tsv, .bin
-    error: ragged.tsv:2: expected 2 numbers as line 1 says, found 1
-    error: short.w2v:1: this line promises 3 vectors, and 2 follow
-    error: nan.tsv: the vector of node 'bob' (row 1) has NaN in dimension 0; training went astray: lower the learning rate
+    error: people.csv: unknown file extension and content; expected one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv, .bin
+    error: ragged.tsv:2: expected 2 values as in line 1, found 1
+    error: short.w2v:1: the header says 3 vectors, found 2
+    error: nan.tsv: the vector of node 'bob' (row 1) has NaN in dimension 0; training diverged: lower the learning rate
     error: empty.npy: cannot read: the file is truncated; download or write it again
     error: text.parquet: cannot read: Parquet error: Invalid Parquet file. Corrupt footer; the file is truncated or not Parquet: download or write it again
     error: text.safetensors: cannot read: header too large; the file is truncated or not safetensors: write it again

@@ -77,15 +77,15 @@ fn wrong_input() {
         fail(&["--labels", "nowhere.tsv"]),
     ];
     insta::assert_snapshot!(messages.join("\n"), @"
-    error: …/v.npy: 1966 of 2000 nodes have no vector, '34' among them; vectors have ids such as '0': give the graph that was embedded
+    error: …/v.npy: 1966 of 2000 nodes have no vector, for example '34'; the vectors have ids such as '0': give the graph that was embedded
 
-    error: …/wrong:1: an epoch without its numbers; this takes what embed --log wrote
+    error: …/wrong:1: an epoch event lacks epoch, loss, pairs or seconds; expected a log of embed --log
 
-    error: …/wrong: no scores of links; this takes what nearfar links --json printed
+    error: …/wrong: no link prediction scores; expected the output of nearfar links --json
 
-    error: perplexity is 0; it takes 1 to 1000
+    error: perplexity is 0; expected 1 to 1000
 
-    error: 1 points of t-SNE; it takes 10 or more
+    error: points is 1; expected at least 10
 
     error: nowhere.tsv: cannot read: no such file; check the name
     ");

@@ -179,9 +179,9 @@ fn missing_labels_and_splits() {
     insta::assert_snapshot!(messages.concat(), @"
     error: --score-every takes labels, and the graph comes without; give a file of lines 'node<TAB>label' with --labels, or a dataset folder with labels.tsv
     error: --score-every takes splits, and the graph comes without; give a file of lines 'node<TAB>train|val|test' with --splits, or a dataset folder with splits.tsv
-    error: score-every is 0; it takes at least 1
-    error: stop-early is 0; it takes at least 1
-    error: stop-early looks at validation, and no node is in the val part of the splits; add lines 'node<TAB>val', or leave --stop-early out
+    error: score-every is 0; expected at least 1
+    error: stop-early is 0; expected at least 1
+    error: stop-early needs validation nodes, and no node is in the val split; add lines 'node<TAB>val', or omit --stop-early
     ");
     assert!(!target.exists());
     nearfar(&["embed", "builtin:karate", "--stop-early", "2"]).assert().code(2);

@@ -1,4 +1,4 @@
-//! Which format a file has, and which ids a format can carry.
+//! File formats of embeddings: detection, and the ids that each can store.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,25 +7,25 @@ use crate::error::{Error, Result};
 use crate::file::{self, open, read_error};
 use crate::graph::{Node, NodeIds};
 
-/// A format for vectors.
+/// A file format for vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Format {
-    /// NumPy array, with the ids in NAME.nodes.tsv beside it
+    /// NumPy array; ids in NAME.nodes.tsv in the same folder
     Npy,
-    /// Text of word2vec, as gensim reads it
+    /// word2vec text format, readable by gensim
     Word2vec,
-    /// Parquet: a column `node`, a column `vector` of lists
+    /// Parquet: column `node`, and column `vector` of lists
     Parquet,
-    /// Safetensors: `vectors`, and the ids in `nodes` and `node_lengths`
+    /// Safetensors: tensor `vectors`; ids in `nodes` and `node_lengths`
     Safetensors,
-    /// Text: an id and its numbers, separated by tabs
+    /// Tab-separated text: an id and its vector
     Tsv,
 }
 
-/// The endings of files, in lower case.
-const ENDINGS: [(&str, Format); 6] = [
+/// File extensions in lower case.
+const EXTENSIONS: [(&str, Format); 6] = [
     ("npy", Format::Npy),
     ("w2v", Format::Word2vec),
     ("txt", Format::Word2vec),
@@ -34,23 +34,29 @@ const ENDINGS: [(&str, Format); 6] = [
     ("tsv", Format::Tsv),
 ];
 
-/// Fails if an embedding of these nodes could not be saved there: an unknown ending, a folder that
-/// is missing or closed, an id that the format cannot carry. Ask before the work, not after.
-pub fn check_writable(path: &Path, format: Option<Format>, names: &NodeIds) -> Result<()> {
+/// Fails if an embedding of these nodes could not be saved: an unknown file extension, a folder that
+/// is missing or not writable, or an id that the format cannot store. Call it before a long
+/// computation.
+pub fn check_writable(path: &Path, format: Option<Format>, ids: &NodeIds) -> Result<()> {
     let format = Format::to_write(path, format)?;
-    format.check_ids(path, names)?;
+    format.check_ids(path, ids)?;
     file::check_writable(path)
 }
 
 impl Format {
-    /// The format to write a file in: the one asked for, or that of its ending.
+    /// The format to write a file in: the given one, or that of the file extension.
     pub(super) fn to_write(path: &Path, format: Option<Self>) -> Result<Self> {
-        let ending = path.extension().unwrap_or_default().to_string_lossy();
-        let format = format.or_else(|| of_ending(&ending)).ok_or_else(|| {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let format = format.or_else(|| of_extension(&extension)).ok_or_else(|| {
+            let unknown = if extension.is_empty() {
+                "no file extension".to_owned()
+            } else {
+                format!("unknown file extension '.{extension}'")
+            };
             Error::Option(format!(
-                "{}: its ending says no format; end it in {}, or choose one with --format",
+                "{}: {unknown}; use one of {}, or set --format",
                 path.display(),
-                endings()
+                extensions()
             ))
         })?;
         if cfg!(not(feature = "parquet")) && format == Self::Parquet {
@@ -59,58 +65,58 @@ impl Format {
         Ok(format)
     }
 
-    /// Fails if this format would not keep an id apart from what is around it.
-    pub(super) fn check_ids(self, path: &Path, names: &NodeIds) -> Result<()> {
-        let NodeIds::StringIds(words) = names else { return Ok(()) };
-        // Readers drop a byte order mark at the start and a carriage return before a line end.
-        let parts_lines = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{feff}');
-        let (parts, what): (&dyn Fn(char) -> bool, _) = match self {
-            Self::Npy | Self::Tsv => (&parts_lines, "a tab or a line end"),
-            Self::Word2vec => (&|c| c.is_whitespace() || parts_lines(c), "a blank"),
+    /// Fails if an id has characters that this format uses as separators.
+    pub(super) fn check_ids(self, path: &Path, ids: &NodeIds) -> Result<()> {
+        let NodeIds::StringIds(ids) = ids else { return Ok(()) };
+        // Readers drop a leading byte order mark and a carriage return before a newline.
+        let separates_lines = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{feff}');
+        let (separates, what): (&dyn Fn(char) -> bool, _) = match self {
+            Self::Npy | Self::Tsv => (&separates_lines, "a tab or a line break"),
+            Self::Word2vec => (&|c| c.is_whitespace() || separates_lines(c), "whitespace"),
             Self::Parquet | Self::Safetensors => return Ok(()),
         };
-        let Some(node) = (0..words.len() as Node).find(|&node| words.get(node).contains(parts))
+        let Some(node) = (0..ids.len() as Node).find(|&node| ids.get(node).contains(separates))
         else {
             return Ok(());
         };
         let reason = format!(
-            "node {:?} has {what} in its id, which this format cannot carry; write .parquet or \
+            "node id {:?} contains {what}, which this format cannot store; write .parquet or \
              .safetensors",
-            words.get(node)
+            ids.get(node)
         );
         Err(Error::Write { path: path.to_owned(), reason })
     }
 }
 
-/// What a file that is to be read holds.
-pub(super) enum Stored {
-    As(Format),
+/// The format of a file to read.
+pub(super) enum InputFormat {
+    Format(Format),
     Word2vecBinary,
 }
 
-impl Stored {
+impl InputFormat {
     pub(super) fn of(path: &Path) -> Result<Self> {
-        let ending = file::extension(path);
-        if ending == "bin" {
+        let extension = file::extension(path);
+        if extension == "bin" {
             return Ok(Self::Word2vecBinary);
         }
-        if let Some(format) = of_ending(&ending) {
-            return Ok(Self::As(format));
+        if let Some(format) = of_extension(&extension) {
+            return Ok(Self::Format(format));
         }
         let mut start = Vec::new();
         open(path)?.take(64).read_to_end(&mut start).map_err(|e| read_error(path, &e))?;
-        of_content(&start).map(Self::As).ok_or_else(|| {
+        of_content(&start).map(Self::Format).ok_or_else(|| {
             let message = format!(
-                "neither its ending nor its start says what it holds; vectors are in {}, .bin",
-                endings()
+                "unknown file extension and content; expected one of {}, .bin",
+                extensions()
             );
             Error::file(path, message)
         })
     }
 }
 
-fn of_ending(ending: &str) -> Option<Format> {
-    let found = ENDINGS.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
+fn of_extension(extension: &str) -> Option<Format> {
+    let found = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
     found.map(|&(_, format)| format)
 }
 
@@ -128,11 +134,11 @@ fn of_content(start: &[u8]) -> Option<Format> {
     super::text::sizes(std::str::from_utf8(line).ok()?).map(|_| Format::Word2vec)
 }
 
-fn endings() -> String {
-    ENDINGS.map(|(ending, _)| format!(".{ending}")).join(", ")
+fn extensions() -> String {
+    EXTENSIONS.map(|(extension, _)| format!(".{extension}")).join(", ")
 }
 
-/// What a build without Parquet says.
+/// The error of a build without Parquet.
 pub(super) fn no_parquet(path: &Path) -> Error {
-    Error::file(path, "this build has no Parquet; build it with --features parquet")
+    Error::file(path, "this build does not support Parquet; build it with --features parquet")
 }

@@ -1,8 +1,8 @@
-//! Which vectors are most alike, exactly: every pair is compared.
+//! Exact nearest-neighbour search: every pair is compared.
 //!
-//! Work is cut into tiles of a few centres and some thousand rows, so that a row that was fetched
-//! serves all centres of a tile. Candidates are ranked by one integer: above, how alike they are,
-//! below, their row. Integers are in one order only, so it does not matter how work was cut.
+//! Work is split into tiles of a few centres and some thousand rows, so that each row is loaded once
+//! for all centres of a tile. Candidates are ranked by a 64-bit key: similarity in the upper bits,
+//! row in the lower ones. Keys are unique, so the result does not depend on how work is split.
 
 use std::collections::BinaryHeap;
 use std::ops::{Range, RangeInclusive};
@@ -12,15 +12,15 @@ use rayon::prelude::*;
 use super::Embedding;
 use crate::graph::Node;
 
-/// How alike two vectors are.
+/// Similarity of two vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Similarity {
-    /// The cosine of the angle between them; 0 if one of them is zero
+    /// Cosine similarity; 0 if one vector is zero
     #[default]
     Cosine,
-    /// Their dot product, to which long vectors contribute more
+    /// Dot product
     Dot,
 }
 
@@ -29,8 +29,8 @@ const ROWS: usize = 1 << 13;
 const LANES: usize = 16;
 
 impl Embedding {
-    /// The k nodes whose vectors are most like that of a node, without itself, best first, and
-    /// how alike they are. Of two that are equally alike, the one of the lower row comes first.
+    /// The k nodes with the most similar vectors, without the node itself, and their similarities in
+    /// descending order. Ties are ordered by row.
     pub fn neighbours(&self, node: Node, k: usize, by: Similarity) -> Vec<(Node, f32)> {
         self.neighbours_of(&[node], k, by).pop().unwrap_or_default()
     }
@@ -43,15 +43,15 @@ impl Embedding {
             .collect();
         let best = nodes.par_chunks(CENTRES).flat_map_iter(|centres| {
             let tiles = ranges.par_iter().map(|rows| self.tile(centres, rows.clone(), k, by));
-            tiles.reduce(|| vec![Best::default(); centres.len()], |a, b| merge(a, b, k))
+            tiles.reduce(|| vec![TopK::default(); centres.len()], |a, b| merge(a, b, k))
         });
-        best.map(Best::ranked).collect()
+        best.map(TopK::ranked).collect()
     }
 
-    fn tile(&self, centres: &[Node], rows: Range<usize>, k: usize, by: Similarity) -> Vec<Best> {
+    fn tile(&self, centres: &[Node], rows: Range<usize>, k: usize, by: Similarity) -> Vec<TopK> {
         let vectors: Vec<&[f32]> = centres.iter().map(|&node| self.vector(node)).collect();
         let norms: Vec<f32> = vectors.iter().map(|vector| norm(vector)).collect();
-        let mut best = vec![Best::default(); centres.len()];
+        let mut best = vec![TopK::default(); centres.len()];
         for row in rows.start as Node..rows.end as Node {
             let vector = self.vector(row);
             let norm = if by == Similarity::Cosine { norm(vector) } else { 1.0 };
@@ -70,11 +70,11 @@ impl Embedding {
     }
 }
 
-/// The best candidates of one centre: those with the smallest keys, the largest of them on top.
+/// The k best candidates of one centre: those with the smallest keys, in a max-heap.
 #[derive(Clone, Default)]
-pub(crate) struct Best(BinaryHeap<u64>);
+pub(crate) struct TopK(BinaryHeap<u64>);
 
-impl Best {
+impl TopK {
     #[inline]
     pub(crate) fn offer(&mut self, key: u64, k: usize) {
         if self.0.len() < k {
@@ -91,20 +91,20 @@ impl Best {
     }
 }
 
-fn merge(mut a: Vec<Best>, b: Vec<Best>, k: usize) -> Vec<Best> {
+fn merge(mut a: Vec<TopK>, b: Vec<TopK>, k: usize) -> Vec<TopK> {
     for (a, b) in a.iter_mut().zip(b) {
         b.0.into_iter().for_each(|key| a.offer(key, k));
     }
     a
 }
 
-/// An integer that is smaller for the more similar, and for the lower row among equals. What is no
-/// number comes last.
+/// A key that increases with falling similarity, then with the row. NaN comes last.
 #[inline]
 pub(crate) fn key(similarity: f32, row: Node) -> u64 {
-    // The sum makes minus zero zero: they are equally alike.
+    // The sum turns −0 into 0.
     let bits = if similarity.is_nan() { u32::MAX } else { (similarity + 0.0).to_bits() };
-    // Floats are in the order of their bits, but for the sign; and here the largest comes first.
+    // The bits of positive floats are in the order of the floats, those of negative ones reversed;
+    // here the largest float has the smallest rank.
     let rank = if bits >> 31 == 1 { bits } else { !bits & 0x7fff_ffff };
     u64::from(rank) << 32 | u64::from(row)
 }
@@ -115,8 +115,8 @@ fn candidate(key: u64) -> (Node, f32) {
     (key as Node, f32::from_bits(bits))
 }
 
-/// The cosine of two vectors whose lengths are known. Squares of very long or short ones leave the
-/// range of a float; those are computed again as doubles, which have room for all.
+/// The cosine of two vectors with known norms. Squares of very large or small norms leave the range
+/// of a float; those are computed in double precision.
 #[inline]
 fn cosine(a: &[f32], b: &[f32], a_norm: f32, b_norm: f32) -> f32 {
     const SAFE: RangeInclusive<f32> = 1e-15..=1e15;
@@ -126,10 +126,10 @@ fn cosine(a: &[f32], b: &[f32], a_norm: f32, b_norm: f32) -> f32 {
         let dot = |a: &[f32], b: &[f32]| -> f64 {
             a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
         };
-        let lengths = dot(a, a).sqrt() * dot(b, b).sqrt();
-        if lengths == 0.0 { 0.0 } else { (dot(a, b) / lengths) as f32 }
+        let norms = dot(a, a).sqrt() * dot(b, b).sqrt();
+        if norms == 0.0 { 0.0 } else { (dot(a, b) / norms) as f32 }
     };
-    // Rounding may lead a little beyond what a cosine can be.
+    // Rounding may exceed the range of a cosine.
     cosine.clamp(-1.0, 1.0)
 }
 
@@ -137,7 +137,7 @@ fn norm(vector: &[f32]) -> f32 {
     dot(vector, vector).sqrt()
 }
 
-/// The dot product in sixteen sums, which the compiler puts side by side in wide registers.
+/// The dot product in sixteen partial sums, which the compiler keeps in vector registers.
 #[inline]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_put_the_most_alike_first() {
+    fn keys_order_by_similarity_then_row() {
         let order = [f32::INFINITY, 1.0, 1e-40, 0.0, -1e-40, -1.0, f32::NEG_INFINITY, f32::NAN];
         for pair in order.windows(2) {
             assert!(key(pair[0], 9) < key(pair[1], 0), "{pair:?}");

@@ -1,6 +1,5 @@
-//! NumPy arrays of vectors, `.npy`: floats of shape (nodes, dimensions). An array holds no ids, so
-//! they stand in a file beside it, one a line in the order of the rows: `x.nodes.tsv` for `x.npy`.
-//! If there is none, they are 0, 1, 2 and so on.
+//! Embeddings as NumPy arrays, `.npy`: floats of shape (nodes, dimensions). The ids are in a second
+//! file, one per line in row order: `x.nodes.tsv` for `x.npy`. Without that file they are 0, 1, 2, ….
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
         [nodes, dim] if array.is_float() => (nodes, dim),
         _ => {
             let message = format!(
-                "an array of {} of shape {:?}; vectors are floats of shape (nodes, dimensions)",
+                "an array of {} of shape {:?}; expected floats of shape (nodes, dimensions)",
                 array.kind(),
                 array.shape
             );
@@ -69,16 +68,16 @@ fn read_nodes(path: &Path, array: &Path, nodes: usize) -> Result<NodeIds> {
     for (line, id) in (1..).zip(text.lines()) {
         let id = id.split('\t').next().unwrap_or(id);
         if id.is_empty() {
-            return Err(Error::line(path, line, "an empty id; give one id a line"));
+            return Err(Error::line(path, line, "an empty id; expected one id per line"));
         }
         ids.push(id).map_err(|row| {
             let first = row + 1;
-            Error::line(path, line, format!("node '{id}' again, first in line {first}; ids differ"))
+            Error::line(path, line, format!("duplicate node '{id}', first in line {first}"))
         })?;
     }
     if ids.len() != nodes {
         let message = format!(
-            "{} ids for the {nodes} vectors of {}; it takes one a line in the order of the rows",
+            "{} ids for the {nodes} vectors of {}; expected one per line in row order",
             ids.len(),
             array.display()
         );
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_stand_beside_the_array() {
+    fn ids_are_in_the_same_folder() {
         let beside = |name: &str| node_file(Path::new(name)).to_str().unwrap().to_owned();
         assert_eq!(beside("a/x.npy"), "a/x.nodes.tsv");
         assert_eq!(beside("x.y.NPY"), "x.y.nodes.tsv");

@@ -1,14 +1,13 @@
-//! Safetensors, `.safetensors`: named arrays after a header in JSON.
+//! Embeddings as Safetensors, `.safetensors`: named tensors after a JSON header.
 //!
 //! | tensor | type | shape | |
 //! |---|---|---|---|
 //! | `vectors` | F32 | nodes, dimensions | |
-//! | `nodes` | U8 | bytes | the ids in UTF-8, a line end after each |
-//! | `node_lengths` | I64 | nodes | the bytes of each id, its line end not counted |
+//! | `nodes` | U8 | bytes | the ids in UTF-8, each followed by a newline |
+//! | `node_lengths` | I64 | nodes | the bytes of each id, without the newline |
 //!
-//! The lengths make any id survive, even one with line ends. A file without ids, as PyTorch writes
-//! it, has the ids 0, 1, 2 and so on; and if no tensor is called `vectors`, the only one of two
-//! dimensions serves.
+//! The lengths allow ids with newlines. Files without ids, as PyTorch writes them, get the ids 0, 1,
+//! 2, …. If no tensor is called `vectors`, the only two-dimensional one is read.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -72,7 +71,7 @@ fn table<'a>(tensors: &'a SafeTensors<'a>) -> Result<TensorView<'a>, String> {
     match <[_; 1]>::try_from(tables) {
         Ok([(_, table)]) => Ok(table),
         Err(tables) => Err(format!(
-            "no tensor 'vectors', and {} of two dimensions; name the one that is meant 'vectors'",
+            "no tensor 'vectors', and {} two-dimensional ones; name the one to read 'vectors'",
             tables.len()
         )),
     }
@@ -95,22 +94,27 @@ fn floats(tensor: &TensorView) -> Result<Vec<f32>, String> {
 
 fn names(text: &TensorView, lengths: &TensorView, nodes: usize) -> Result<NodeIds, String> {
     if text.dtype() != Dtype::U8 || lengths.dtype() != Dtype::I64 || lengths.shape() != [nodes] {
-        return Err(format!("its ids are not U8 'nodes' and {nodes} I64 'node_lengths'"));
+        return Err(format!("invalid ids; expected U8 'nodes' and {nodes} I64 'node_lengths'"));
     }
     let mut ids = Ids::default();
     let mut rest = text.data();
     for (row, &length) in (1..).zip(lengths.data().as_chunks().0) {
         let length = usize::try_from(i64::from_le_bytes(length)).ok();
         let Some((id, after)) = length.and_then(|length| rest.split_at_checked(length)) else {
-            return Err(format!("the id of vector {row} ends beyond 'nodes'; write it again"));
+            return Err(format!(
+                "the id of vector {row} ends beyond 'nodes'; write the file again"
+            ));
         };
         rest = after.strip_prefix(b"\n").unwrap_or(after);
         let id = std::str::from_utf8(id).map_err(|_| format!("id {row} is not UTF-8"))?;
         ids.push(id)
-            .map_err(|first| format!("node '{id}' is vector {} and vector {row}", first + 1))?;
+            .map_err(|first| format!("duplicate node '{id}' in vectors {} and {row}", first + 1))?;
     }
     if !rest.is_empty() {
-        return Err(format!("{} bytes of 'nodes' belong to no vector; write it again", rest.len()));
+        return Err(format!(
+            "'nodes' has {} bytes after the last id; write the file again",
+            rest.len()
+        ));
     }
     Ok(ids.finish())
 }

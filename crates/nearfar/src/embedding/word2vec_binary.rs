@@ -1,7 +1,7 @@
-//! The binary format of word2vec, `.bin`, which is read and not written.
+//! Reading the binary format of word2vec, `.bin`.
 //!
-//! A line `nodes dimensions`; then for each node its id, a blank and its floats, little end first.
-//! The first program wrote a line end after each vector, gensim writes none.
+//! A line `nodes dimensions`; then for each node its id, a space and its little-endian floats. The
+//! original program writes a newline after each vector, gensim does not.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -10,8 +10,8 @@ use super::{Embedding, Ids, text};
 use crate::error::{Error, Result};
 use crate::file::{open, read_error};
 
-/// Longer ids mean that this is another kind of file.
-const LONGEST_ID: u64 = 1 << 16;
+/// Longest id in bytes; longer ones mean that the file has another format.
+const MAX_ID: u64 = 1 << 16;
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
     let mut source = BufReader::new(open(path)?);
@@ -20,44 +20,47 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
     source.by_ref().take(64).read_until(b'\n', &mut line).map_err(broken)?;
     let sizes = std::str::from_utf8(&line).ok().filter(|line| line.ends_with('\n'));
     let (nodes, dim) = sizes.and_then(text::sizes).ok_or_else(|| {
-        let message = "no file of word2vec: it starts with a line of two numbers, how many nodes \
-                       and how many dimensions";
+        let message = "not in word2vec format; expected a first line with the number of nodes and \
+                       of dimensions";
         Error::file(path, message)
     })?;
     let size = (dim as u64).checked_mul(4);
-    let size = size.ok_or_else(|| Error::file(path, format!("vectors of {dim} dimensions")))?;
+    let size = size.ok_or_else(|| Error::file(path, format!("{dim} dimensions are too many")))?;
     let mut ids = Ids::default();
     let mut vectors = Vec::new();
     let mut bytes = Vec::new();
     for row in 0..nodes {
         let fail = |message: &str| Error::file(path, format!("vector {}: {message}", row + 1));
         bytes.clear();
-        source.by_ref().take(LONGEST_ID).read_until(b' ', &mut bytes).map_err(broken)?;
+        source.by_ref().take(MAX_ID).read_until(b' ', &mut bytes).map_err(broken)?;
         let id = match bytes.split_last() {
             Some((b' ', id)) => id,
-            _ if (bytes.len() as u64) < LONGEST_ID => {
-                return Err(fail(&format!("the file ends before it, and promises {nodes}")));
+            _ if (bytes.len() as u64) < MAX_ID => {
+                return Err(fail(&format!(
+                    "the file ends before it; its first line says {nodes} vectors"
+                )));
             }
-            _ => return Err(fail("no blank after its id; is this a file of word2vec?")),
+            _ => return Err(fail("no space after the id; expected word2vec format")),
         };
-        let id = std::str::from_utf8(id).map_err(|_| fail("its id is not UTF-8"))?;
+        let id = std::str::from_utf8(id).map_err(|_| fail("the id is not UTF-8"))?;
         let id = id.trim_start_matches('\n');
         if id.is_empty() {
-            return Err(fail("its id is empty"));
+            return Err(fail("the id is empty"));
         }
-        ids.push(id)
-            .map_err(|first| fail(&format!("node '{id}' again, as vector {}", first + 1)))?;
+        ids.push(id).map_err(|first| {
+            fail(&format!("duplicate node '{id}', first in vector {}", first + 1))
+        })?;
         bytes.clear();
         source.by_ref().take(size).read_to_end(&mut bytes).map_err(broken)?;
         if (bytes.len() as u64) < size {
-            return Err(fail("the file ends in the middle of it; fetch or write it again"));
+            return Err(fail("the file is truncated; download or write it again"));
         }
         vectors.extend(bytes.as_chunks().0.iter().map(|&float| f32::from_le_bytes(float)));
     }
     let mut rest = Vec::new();
     source.take(2).read_to_end(&mut rest).map_err(broken)?;
     if !rest.is_empty() && rest != b"\n" {
-        let message = format!("more follows after the {nodes} vectors that its first line says");
+        let message = format!("data after the {nodes} vectors announced in the first line");
         return Err(Error::file(path, message));
     }
     Embedding::from_file(path, ids.finish(), dim, vectors)

@@ -1,13 +1,13 @@
-//! A score that was measured several times.
+//! A score over several runs.
 
-/// The mean and the spread of some runs, and the runs themselves.
+/// Mean and standard deviation of a score over runs, and the score of every run.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MeanStd {
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// Their standard deviation (of these runs: divided by their number, as in NumPy).
+    /// Population standard deviation (divided by the number of runs, as in NumPy).
     pub std: f64,
-    /// Every run.
+    /// The score of every run.
     pub runs: Vec<f64>,
 }
 
@@ -22,7 +22,7 @@ impl FromIterator<f64> for MeanStd {
 }
 
 impl std::fmt::Display for MeanStd {
-    /// The mean, and the deviation if there are several runs: `0.650 ± 0.009`.
+    /// The mean, and the standard deviation if there are several runs: `0.6500 ± 0.0090`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.4}", self.mean)?;
         if self.runs.len() > 1 {

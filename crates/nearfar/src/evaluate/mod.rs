@@ -1,4 +1,4 @@
-//! Stage 8, is it good: scores of vectors, anyone's vectors.
+//! Stage 8, evaluation: scores and measures of vectors from any source.
 
 mod classify;
 pub mod decisions;
@@ -10,8 +10,8 @@ mod periodic;
 pub mod ranking;
 
 pub use classify::{
-    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, Part, SplitMethod, classify,
-    read_labels, read_splits, splits_in,
+    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, SplitMethod, SplitScores,
+    classify, read_labels, read_splits, splits_in,
 };
 pub use links::{HeldOut, LinkScores, LinksConfig, Operator, Operators, Ranking, hold_out, links};
 pub use mean_std::MeanStd;

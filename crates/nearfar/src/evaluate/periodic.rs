@@ -1,16 +1,16 @@
-//! Scores while training goes on: a curve, and an early end for those who want one.
+//! Classification scores during training, and early stopping.
 
 use std::ops::ControlFlow;
 
-use super::classify::{ClassifyConfig, Part, classify};
+use super::classify::{ClassifyConfig, SplitScores, classify};
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Labels, Splits};
 use crate::train::{Event, Scores, Sink, State};
 
-/// A sink around another one: after every n-th epoch and after the last, it classifies nodes by
-/// their vectors and tells the other one the scores, as [`Event::Scores`] right after the event of
-/// the epoch. Training does not notice: its vectors have the same bytes as without it.
+/// Wraps another sink: after every `interval` epochs and after the last, classifies the nodes by
+/// their vectors and passes the scores on as [`Event::Scores`], directly after the event of the
+/// epoch. The trained vectors have the same bytes as without it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,60 +24,63 @@ use crate::train::{Event, Scores, Sink, State};
 /// let graph = Arc::new(dataset.graph);
 /// let plan = NegativePlan::new(&graph, &NegativeConfig::default(), &Budget::default())?;
 /// let config = TrainConfig { dim: 16, epochs: Some(4), ..Default::default() };
-/// let mut listener = (); // one that does listen
-/// let mut every = PeriodicScores::new(2, &graph, &labels, &splits, &mut listener)?.stop_early(3)?;
-/// embed(&graph, &*plan.build(&graph)?, &config, &mut every)?;
-/// let best = every.best().unwrap();
+/// let mut sink = (); // ignores all events
+/// let mut scores = PeriodicScores::new(2, &graph, &labels, &splits, &mut sink)?.stop_early(3)?;
+/// embed(&graph, &*plan.build(&graph)?, &config, &mut scores)?;
+/// let best = scores.best().unwrap();
 /// assert!(best.epoch == 2 || best.epoch == 4);
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub struct PeriodicScores<'a> {
-    /// Epochs from one scoring to the next.
+    /// Epochs between two evaluations.
     interval: usize,
     graph: &'a Graph,
     labels: &'a Labels,
     splits: &'a Splits,
     sink: &'a mut dyn Sink,
+    /// Whether some nodes are in the validation split.
     has_val: bool,
+    /// Evaluations without improvement until training stops.
     patience: Option<usize>,
     /// Epochs of the run.
     epochs: usize,
-    /// Scores that are told when their epoch was.
+    /// Scores to pass on after the event of their epoch.
     pending: Option<Event>,
     best: Option<BestEpoch>,
-    /// Scorings since the best one.
-    waited: usize,
+    /// Evaluations since the best one.
+    since_best: usize,
 }
 
-/// The vectors that scored best on validation.
+/// The vectors with the best score on validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestEpoch {
-    /// The epoch after which they were there.
+    /// The epoch after which they were scored.
     pub epoch: usize,
     /// Their F1-macro on validation.
     pub f1_macro: f64,
-    /// The vectors, row by row.
+    /// The vectors in row-major order.
     pub vectors: Vec<f32>,
-    /// Whether training was stopped because nothing better came.
+    /// Whether training was stopped early.
     pub stopped: bool,
 }
 
 impl<'a> PeriodicScores<'a> {
-    /// Scores after every n-th epoch, on these labels and parts. Fails if they do not serve.
+    /// Scores after every `interval` epochs with these labels and splits. Fails if a classifier cannot
+    /// be trained on them.
     pub fn new(
-        every: usize,
+        interval: usize,
         graph: &'a Graph,
         labels: &'a Labels,
         splits: &'a Splits,
         sink: &'a mut dyn Sink,
     ) -> Result<Self> {
-        if every == 0 {
-            return Err(Error::Option("score-every is 0; it takes at least 1".to_owned()));
+        if interval == 0 {
+            return Err(Error::Option("score-every is 0; expected at least 1".to_owned()));
         }
-        // A zero for each node shows what is wrong with labels and splits before training does.
+        // Scoring vectors of zeros reports errors in labels and splits before training starts.
         let (_, val, _) = score(graph, labels, splits, vec![0.0; graph.nodes()])?;
         Ok(Self {
-            interval: every,
+            interval,
             graph,
             labels,
             splits,
@@ -87,27 +90,26 @@ impl<'a> PeriodicScores<'a> {
             epochs: 0,
             pending: None,
             best: None,
-            waited: 0,
+            since_best: 0,
         })
     }
 
-    /// Stops training when F1-macro on validation has not risen for so many scorings, and keeps
-    /// the vectors that were best there ([`best`](Self::best)). Test is scored too, and never
-    /// looked at.
+    /// Stops training when F1-macro on validation has not improved for `patience` evaluations, and
+    /// keeps the best vectors ([`best`](Self::best)). Scores on test are reported, never used.
     pub fn stop_early(self, patience: usize) -> Result<Self> {
         if patience == 0 {
-            return Err(Error::Option("stop-early is 0; it takes at least 1".to_owned()));
+            return Err(Error::Option("stop-early is 0; expected at least 1".to_owned()));
         }
         if !self.has_val {
-            let message = "stop-early looks at validation, and no node is in the val part of the \
-                           splits; add lines 'node<TAB>val', or leave --stop-early out";
+            let message = "stop-early needs validation nodes, and no node is in the val split; add \
+                           lines 'node<TAB>val', or omit --stop-early";
             return Err(Error::Option(message.to_owned()));
         }
         Ok(Self { patience: Some(patience), ..self })
     }
 
-    /// The best vectors on validation, with [`stop_early`](Self::stop_early): those to go on with,
-    /// whether training was stopped or came to its end. `None` before any were scored.
+    /// With [`stop_early`](Self::stop_early), the best vectors on validation, whether training was
+    /// stopped or completed. `None` before the first evaluation.
     pub fn best(self) -> Option<BestEpoch> {
         self.best
     }
@@ -126,7 +128,7 @@ impl Sink for PeriodicScores<'_> {
                 answer = ControlFlow::Break(());
             }
             if let (Some(patience), Some(best)) = (self.patience, &mut self.best)
-                && self.waited >= patience
+                && self.since_best >= patience
             {
                 best.stopped = true;
                 answer = ControlFlow::Break(());
@@ -143,11 +145,11 @@ impl Sink for PeriodicScores<'_> {
         }
         let (vectors, val, test) = score(self.graph, self.labels, self.splits, state.vectors())?;
         if let (Some(_), Some(val)) = (self.patience, val) {
-            self.waited += 1;
+            self.since_best += 1;
             let f1_macro = val.f1_macro;
             if self.best.as_ref().is_none_or(|best| f1_macro > best.f1_macro) {
                 self.best = Some(BestEpoch { epoch, f1_macro, vectors, stopped: false });
-                self.waited = 0;
+                self.since_best = 0;
             }
         }
         self.pending = Some(Event::Scores { epoch, val, test });
@@ -155,7 +157,8 @@ impl Sink for PeriodicScores<'_> {
     }
 }
 
-/// Gives the vectors back with their scores on validation, if there is such a part, and on test.
+/// Returns the vectors with their scores on validation, if some nodes are in that split, and on
+/// test.
 fn score(
     graph: &Graph,
     labels: &Labels,
@@ -164,11 +167,11 @@ fn score(
 ) -> Result<(Vec<f32>, Option<Scores>, Scores)> {
     let dim = vectors.len() / graph.nodes().max(1);
     let embedding = Embedding::new(graph.ids().clone(), dim, vectors)?;
-    let found = classify(&embedding, labels, Some(splits), &ClassifyConfig::default())?;
-    let scores = |part: &Part| Scores {
-        f1_macro: part.f1_macro.mean,
-        f1_micro: part.f1_micro.mean,
-        accuracy: part.accuracy.mean,
+    let result = classify(&embedding, labels, Some(splits), &ClassifyConfig::default())?;
+    let scores = |split: &SplitScores| Scores {
+        f1_macro: split.f1_macro.mean,
+        f1_micro: split.f1_micro.mean,
+        accuracy: split.accuracy.mean,
     };
-    Ok((embedding.into_vectors(), found.val.as_ref().map(scores), scores(&found.test)))
+    Ok((embedding.into_vectors(), result.val.as_ref().map(scores), scores(&result.test)))
 }

@@ -1,12 +1,11 @@
-//! Scores of rankings: how far true things come before false ones when sorted by a number.
+//! Ranking scores: how well scores separate positives from negatives.
 //!
-//! Every function takes the numbers of the true ones (positives) and of the false ones
-//! (negatives). Equal numbers are no order, and none of the scores depends on which of them came
-//! first. Where one side is empty there is nothing to rank, and the score is `None`.
+//! Each function takes the scores of the positives and of the negatives. The result does not depend
+//! on the order of the input; equal scores are ties. It is `None` if either side is empty.
 
 use std::cmp::Ordering;
 
-/// The area under the ROC curve: the probability that a random positive comes before a random
+/// The area under the ROC curve: the probability that a random positive ranks above a random
 /// negative; a tie counts half.
 ///
 /// ```
@@ -16,27 +15,27 @@ use std::cmp::Ordering;
 pub fn roc_auc(positives: &[f64], negatives: &[f64]) -> Option<f64> {
     let (mut before, mut doubled) = (0, 0_u128);
     for tie in ties(positives, negatives)? {
-        // Each negative of this tie comes after the positives before it.
+        // Each negative of this tie ranks below the positives before it.
         doubled += tie.negatives as u128 * (2 * before + tie.positives as u128);
         before += tie.positives as u128;
     }
     Some(doubled as f64 / (2.0 * positives.len() as f64 * negatives.len() as f64))
 }
 
-/// Average precision: the mean over positives of the precision among all that rank as high or
-/// higher. As in scikit-learn, nothing is interpolated.
+/// Average precision: the mean over positives of the precision at their rank, ties included. Without
+/// interpolation, as in scikit-learn.
 pub fn average_precision(positives: &[f64], negatives: &[f64]) -> Option<f64> {
-    let (mut right, mut all, mut sum) = (0, 0, 0.0);
+    let (mut positive, mut all, mut sum) = (0, 0, 0.0);
     for tie in ties(positives, negatives)? {
-        right += tie.positives;
+        positive += tie.positives;
         all += tie.positives + tie.negatives;
-        sum += tie.positives as f64 * (right as f64 / all as f64);
+        sum += tie.positives as f64 * (positive as f64 / all as f64);
     }
     Some(sum / positives.len() as f64)
 }
 
-/// Hits@K: the share of positives that rank above the K-th best negative; all do if there are
-/// fewer negatives. As in the Open Graph Benchmark.
+/// Hits@K: the fraction of positives that rank above the K-th best negative; 1 if there are fewer than
+/// K negatives. As in the Open Graph Benchmark.
 pub fn hits_at(k: usize, positives: &[f64], negatives: &[f64]) -> Option<f64> {
     if k == 0 || positives.is_empty() || negatives.is_empty() {
         return None;
@@ -45,13 +44,13 @@ pub fn hits_at(k: usize, positives: &[f64], negatives: &[f64]) -> Option<f64> {
         return Some(1.0);
     }
     let mut sorted = negatives.to_vec();
-    let (_, bar, _) = sorted.select_nth_unstable_by(k - 1, |a, b| order(*a, *b));
-    let hits = positives.iter().filter(|positive| order(**positive, *bar).is_lt()).count();
+    let (_, threshold, _) = sorted.select_nth_unstable_by(k - 1, |a, b| order(*a, *b));
+    let hits = positives.iter().filter(|positive| order(**positive, *threshold).is_lt()).count();
     Some(hits as f64 / positives.len() as f64)
 }
 
-/// Mean reciprocal rank: each positive is ranked among all negatives, halfway among its equals,
-/// and 1 / rank is averaged.
+/// Mean reciprocal rank: the mean of 1 / rank, where each positive is ranked among all negatives and
+/// takes the mean rank of a tie.
 pub fn mean_reciprocal_rank(positives: &[f64], negatives: &[f64]) -> Option<f64> {
     let (mut before, mut sum) = (0, 0.0);
     for tie in ties(positives, negatives)? {
@@ -62,21 +61,21 @@ pub fn mean_reciprocal_rank(positives: &[f64], negatives: &[f64]) -> Option<f64>
     Some(sum / positives.len() as f64)
 }
 
-/// How many have one and the same number.
+/// Counts of one score.
 #[derive(Default)]
 struct Tie {
     positives: usize,
     negatives: usize,
 }
 
-/// The ties from the largest number to the smallest; `None` if one side is empty.
+/// The ties from the highest score to the lowest; `None` if either side is empty.
 fn ties(positives: &[f64], negatives: &[f64]) -> Option<Vec<Tie>> {
     if positives.is_empty() || negatives.is_empty() {
         return None;
     }
-    let positive = positives.iter().map(|&number| (number, true));
+    let positive = positives.iter().map(|&score| (score, true));
     let mut all: Vec<(f64, bool)> =
-        positive.chain(negatives.iter().map(|&number| (number, false))).collect();
+        positive.chain(negatives.iter().map(|&score| (score, false))).collect();
     all.sort_unstable_by(|a, b| order(a.0, b.0));
     let equal = |a: &(f64, bool), b: &(f64, bool)| order(a.0, b.0).is_eq();
     let ties = all.chunk_by(equal).map(|tie| {
@@ -86,7 +85,7 @@ fn ties(positives: &[f64], negatives: &[f64]) -> Option<Vec<Tie>> {
     Some(ties.collect())
 }
 
-/// Largest first; 0 and −0 are equal. What is no number has a place of its own.
+/// Descending order in which 0 and −0 are equal; NaN follows IEEE total order.
 fn order(a: f64, b: f64) -> Ordering {
     (b + 0.0).total_cmp(&(a + 0.0))
 }
@@ -97,8 +96,8 @@ mod tests {
 
     use super::*;
 
-    /// A few different numbers, so that there are ties.
-    fn some() -> impl Strategy<Value = Vec<f64>> {
+    /// Scores from a few values, so that there are ties.
+    fn scores() -> impl Strategy<Value = Vec<f64>> {
         prop::collection::vec((-4_i8..4).prop_map(|number| f64::from(number) / 4.0), 1..40)
     }
 
@@ -108,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn auc_is_the_share_of_pairs_in_order(positives in some(), negatives in some()) {
+        fn auc_is_the_fraction_of_ordered_pairs(positives in scores(), negatives in scores()) {
             let pairs = positives.iter().flat_map(|p| negatives.iter().map(move |n| (p, n)));
             let sum: f64 = pairs
                 .map(|(p, n)| if p > n { 1.0 } else if p < n { 0.0 } else { 0.5 })
@@ -118,18 +117,19 @@ mod tests {
         }
 
         #[test]
-        fn precision_is_averaged_over_positives(positives in some(), negatives in some()) {
-            let precision = |bar: f64| {
-                let above = |numbers: &[f64]| numbers.iter().filter(|x| **x >= bar).count() as f64;
+        fn average_precision_is_the_mean_over_positives(positives in scores(), negatives in scores()) {
+            let precision = |threshold: f64| {
+                let above =
+                    |scores: &[f64]| scores.iter().filter(|x| **x >= threshold).count() as f64;
                 above(&positives) / (above(&positives) + above(&negatives))
             };
-            let naive: f64 = positives.iter().map(|&bar| precision(bar)).sum::<f64>();
+            let naive: f64 = positives.iter().map(|&score| precision(score)).sum::<f64>();
             let naive = naive / positives.len() as f64;
             prop_assert!(close(average_precision(&positives, &negatives), naive));
         }
 
         #[test]
-        fn ranks_are_counted_one_by_one(positives in some(), negatives in some(), k in 1_usize..20) {
+        fn ranks_match_counting(positives in scores(), negatives in scores(), k in 1_usize..20) {
             let better = |p: f64| negatives.iter().filter(|n| **n > p).count();
             let equal = |p: f64| negatives.iter().filter(|n| (**n - p).abs() < 1e-9).count();
             let count = positives.len() as f64;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_rank() {
+    fn an_empty_side_has_no_score() {
         for (positives, negatives) in [(&[][..], &[1.0][..]), (&[1.0], &[])] {
             assert_eq!(roc_auc(positives, negatives), None);
             assert_eq!(average_precision(positives, negatives), None);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_equal_whatever_their_sign() {
+    fn zeros_of_either_sign_are_equal() {
         assert_eq!(roc_auc(&[-0.0], &[0.0]), Some(0.5));
     }
 }

@@ -1,15 +1,14 @@
-//! Who belongs together: the weights that t-SNE keeps.
+//! The input affinities of t-SNE.
 //!
-//! p_j|i ∝ exp(−b_i d_ij²) over the nearest j of i. b_i is such that the weights of i are spread over
-//! as many neighbours as the perplexity says: exp(entropy of p_·|i) = perplexity. The entropy falls
-//! as b grows, so b is found by halving an interval. Then p_ij = (p_j|i + p_i|j) / 2n, so that all
-//! weights sum to 1 and every node has some.
+//! p_j|i ∝ exp(−b_i d_ij²) over the nearest neighbours j of i, with b_i such that exp(entropy of
+//! p_·|i) is the perplexity. The entropy decreases in b, so b is found by bisection. Then
+//! p_ij = (p_j|i + p_i|j) / 2n, so that all affinities sum to 1 and every node has some.
 
 use rayon::prelude::*;
 
 use crate::graph::Node;
 
-/// Weights of pairs, in rows: those of node i are `pairs[starts[i]..starts[i + 1]]`.
+/// Affinities in compressed rows: those of node i are `pairs[starts[i]..starts[i + 1]]`.
 pub(super) struct Affinities {
     starts: Vec<usize>,
     pairs: Vec<(Node, f32)>,
@@ -25,7 +24,7 @@ impl Affinities {
     }
 }
 
-/// Weights from the `k` nearest of every node and the squares of their distances.
+/// Affinities from the `k` nearest neighbours of every node and their squared distances.
 pub(super) fn affinities(near: &[(Node, f32)], k: usize, perplexity: f64) -> Affinities {
     let n = near.len() / k;
     let given: Vec<Vec<f32>> =
@@ -39,7 +38,7 @@ pub(super) fn affinities(near: &[(Node, f32)], k: usize, perplexity: f64) -> Aff
         }
     }
     rows.par_iter_mut().for_each(|row| {
-        // A stable sort: what is added to what does not depend on anything but the nodes.
+        // A stable sort: the order of additions depends only on the nodes.
         row.sort_by_key(|&(other, _)| other);
         row.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -55,11 +54,11 @@ pub(super) fn affinities(near: &[(Node, f32)], k: usize, perplexity: f64) -> Aff
     Affinities { starts, pairs: rows.concat() }
 }
 
-/// p_j|i of the nearest j of i, whose entropy is as wanted.
-fn conditional(near: &[(Node, f32)], wanted: f64) -> Vec<f32> {
-    const HALVINGS: usize = 64;
+/// p_j|i of the nearest neighbours j of i, with the given entropy.
+fn conditional(near: &[(Node, f32)], target: f64) -> Vec<f32> {
+    const MAX_BISECTIONS: usize = 64;
     let closest = f64::from(near.first().map_or(0.0, |&(_, square)| square));
-    // Only differences matter, and their scale: the exponent stays in the range of a float.
+    // A common offset cancels; without it the exponent stays in the range of a float.
     let squares: Vec<f64> = near.iter().map(|&(_, square)| f64::from(square) - closest).collect();
     let mean = squares.iter().sum::<f64>() / squares.len() as f64;
     let weights = |b: f64| squares.iter().map(move |square| (-b * square).exp());
@@ -70,8 +69,8 @@ fn conditional(near: &[(Node, f32)], wanted: f64) -> Vec<f32> {
     };
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut b = if mean > 0.0 { 1.0 / mean } else { 0.0 };
-    for _ in 0..HALVINGS {
-        let excess = entropy(b) - wanted;
+    for _ in 0..MAX_BISECTIONS {
+        let excess = entropy(b) - target;
         if excess.abs() < 1e-6 || b == 0.0 {
             break;
         }
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_entropy_is_as_wanted() {
+    fn conditional_affinities_have_the_target_entropy() {
         let near: Vec<(Node, f32)> = (0..30).map(|at| (at, 0.1 + (at as f32).powi(2))).collect();
         let weights = conditional(&near, 10_f64.ln());
         let entropy: f64 = weights.iter().map(|&p| f64::from(p)).map(|p| -p * p.ln()).sum();
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_distances_weigh_the_same() {
+    fn equal_distances_have_equal_affinities() {
         for square in [0.0, 1e-30, 7.0] {
             let weights = conditional(&[(1, square), (2, square), (3, square)], 1.0);
             assert!(weights.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6), "{weights:?}");
@@ -108,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_mutual_and_sum_to_one() {
-        // A star: all are nearest to 0, which is nearest to 1.
+    fn affinities_are_symmetric_and_sum_to_one() {
+        // A star: 0 is the nearest neighbour of all, and 1 that of 0.
         let near = [(1, 1.0), (0, 1.0), (0, 2.0), (0, 3.0)];
         let found = affinities(&near, 1, 1.0);
         let total: f32 = (0..4).flat_map(|node| found.row(node)).map(|pair| pair.1).sum();

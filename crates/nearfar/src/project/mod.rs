@@ -1,21 +1,21 @@
-//! Stage 9, on paper: vectors as points in the plane, for people to look at.
+//! Stage 9, projection: vectors as points in the plane.
 //!
-//! t-SNE puts nodes side by side whose vectors are (van der Maaten and Hinton, *Visualizing data
-//! using t-SNE*, 2008); distances across the map mean little. PCA is a shadow: far apart in it is
-//! far apart, but near in it may be far. Both are functions of the vectors and the seed alone,
-//! never of the number of threads.
+//! t-SNE preserves neighbourhoods (van der Maaten and Hinton, *Visualizing data using t-SNE*, 2008);
+//! large distances in it mean little. PCA is an orthogonal projection: it never increases distances,
+//! but distant vectors may coincide. Both depend only on the vectors and the seed, not on the number
+//! of threads.
 
 mod affinity;
+mod barnes_hut;
 mod nearest;
-mod principal;
-mod tree;
+mod pca;
 mod tsne;
 
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use principal::principal;
+pub(crate) use pca::principal_directions;
 
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
@@ -23,46 +23,46 @@ use crate::graph::Node;
 use crate::rng::{Purpose, Rng};
 use nearest::nearest;
 
-/// How vectors are brought into the plane.
+/// A projection method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
-    /// t-SNE: neighbours stay neighbours
+    /// t-SNE: preserves neighbourhoods
     #[default]
     Tsne,
-    /// The two directions in which vectors differ most
+    /// PCA: the two directions of largest variance
     Pca,
 }
 
-/// Which vectors are near each other.
+/// The distance between vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Metric {
-    /// Those of about the same direction
+    /// Cosine: compares directions
     #[default]
     Cosine,
-    /// Those of about the same direction and length
+    /// Euclidean: compares directions and norms
     Euclidean,
 }
 
-/// What a projection depends on, beside the vectors.
+/// Settings of a projection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProjectConfig {
     /// The method.
     pub method: Method,
-    /// Which vectors are near each other.
+    /// The distance between vectors.
     pub metric: Metric,
-    /// About how many neighbours of a node t-SNE keeps beside it.
+    /// Perplexity of t-SNE: its effective number of neighbours.
     pub perplexity: f64,
-    /// Steps of t-SNE; the first third of them only gathers what belongs together.
+    /// Iterations of t-SNE; the first third with early exaggeration.
     pub steps: usize,
-    /// t-SNE is made of this many random nodes if there are more; the others are put among those
-    /// whose vectors are most like theirs.
+    /// Largest number of nodes to run t-SNE on; in larger graphs it runs on a random sample, and the
+    /// other nodes are interpolated.
     pub points: usize,
-    /// Seed for choosing them.
+    /// Seed of the sample and the initial positions.
     pub seed: u64,
 }
 
@@ -74,29 +74,29 @@ impl Default for ProjectConfig {
 }
 
 impl ProjectConfig {
-    /// Checks what can be checked without vectors.
+    /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
         let refuse = |message: String| Err(Error::Option(message));
         if !(self.perplexity >= 1.0 && self.perplexity <= 1000.0) {
-            return refuse(format!("perplexity is {}; it takes 1 to 1000", self.perplexity));
+            return refuse(format!("perplexity is {}; expected 1 to 1000", self.perplexity));
         }
         if self.points < 10 {
-            return refuse(format!("{} points of t-SNE; it takes 10 or more", self.points));
+            return refuse(format!("points is {}; expected at least 10", self.points));
         }
         Ok(())
     }
 }
 
-/// Vectors in the plane.
+/// Positions in the plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
-    /// A place for every node.
-    pub places: Vec<[f32; 2]>,
-    /// How many nodes the method itself placed; fewer than all if the graph is large.
+    /// The position of every node.
+    pub positions: Vec<[f32; 2]>,
+    /// Number of nodes that the method ran on; the others were interpolated.
     pub fitted: usize,
 }
 
-/// Brings vectors into the plane.
+/// Projects vectors to the plane.
 ///
 /// ```
 /// use nearfar::embedding::Embedding;
@@ -104,46 +104,48 @@ pub struct Projection {
 /// use nearfar::project::{ProjectConfig, project};
 /// let vectors = vec![1.0, 0.0, 0.0, 0.9, 0.1, 0.0, 0.0, 0.0, 1.0];
 /// let embedding = Embedding::new(NodeIds::Range { start: 0, len: 3 }, 3, vectors)?;
-/// let places = project(&embedding, &ProjectConfig::default())?.places;
-/// let apart = |a: usize, b: usize| (0..2).map(|x| (places[a][x] - places[b][x]).powi(2)).sum::<f32>();
-/// assert!(apart(0, 1) < apart(0, 2));
+/// let positions = project(&embedding, &ProjectConfig::default())?.positions;
+/// let square = |a: usize, b: usize| -> f32 {
+///     (0..2).map(|axis| (positions[a][axis] - positions[b][axis]).powi(2)).sum()
+/// };
+/// assert!(square(0, 1) < square(0, 2));
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn project(embedding: &Embedding, config: &ProjectConfig) -> Result<Projection> {
     config.validate()?;
     embedding.check_finite()?;
     let n = embedding.nodes();
-    let vectors = prepared(embedding, config.metric);
+    let vectors = normalised(embedding, config.metric);
     if config.method == Method::Pca {
-        return Ok(Projection { places: shadow(&vectors), fitted: n });
+        return Ok(Projection { positions: pca_positions(&vectors), fitted: n });
     }
     if n <= config.points {
-        return Ok(Projection { places: fit(&vectors, config), fitted: n });
+        return Ok(Projection { positions: tsne_positions(&vectors, config), fitted: n });
     }
     let mut nodes: Vec<Node> = (0..n as Node).collect();
     Rng::new(config.seed, Purpose::Projection, 0, 0).shuffle(&mut nodes);
-    let (chosen, others) = nodes.split_at_mut(config.points);
-    chosen.sort_unstable();
+    let (sample, others) = nodes.split_at_mut(config.points);
+    sample.sort_unstable();
     others.sort_unstable();
     let select = |nodes: &[Node]| {
         vectors.select(Axis(0), &nodes.iter().map(|&node| node as usize).collect::<Vec<_>>())
     };
-    let fitted_vectors = select(chosen);
-    let fitted = fit(&fitted_vectors, config);
-    let mut places = vec![[0.0; 2]; n];
-    for (&node, place) in chosen.iter().zip(&fitted) {
-        places[node as usize] = *place;
+    let fitted_vectors = select(sample);
+    let fitted = tsne_positions(&fitted_vectors, config);
+    let mut positions = vec![[0.0; 2]; n];
+    for (&node, position) in sample.iter().zip(&fitted) {
+        positions[node as usize] = *position;
     }
-    let among = put_among(&select(others), &fitted_vectors, &fitted);
-    for (&node, place) in others.iter().zip(among) {
-        places[node as usize] = place;
+    let interpolated = interpolate(&select(others), &fitted_vectors, &fitted);
+    for (&node, position) in others.iter().zip(interpolated) {
+        positions[node as usize] = position;
     }
-    Ok(Projection { places, fitted: config.points })
+    Ok(Projection { positions, fitted: config.points })
 }
 
-/// The vectors in a common scale, so that squares of none leave the range of a float; of length 1
-/// if only directions count.
-fn prepared(embedding: &Embedding, metric: Metric) -> Array2<f32> {
+/// The vectors scaled to at most 1 per component, so that no square leaves the range of a float; of
+/// norm 1 for the cosine.
+fn normalised(embedding: &Embedding, metric: Metric) -> Array2<f32> {
     let largest = embedding.vectors().iter().fold(0.0_f32, |most, x| most.max(x.abs()));
     let mut vectors = Array2::zeros((embedding.nodes(), embedding.dim()));
     let rows = vectors.as_slice_mut().unwrap_or_default().par_chunks_mut(embedding.dim());
@@ -157,18 +159,18 @@ fn prepared(embedding: &Embedding, metric: Metric) -> Array2<f32> {
         }
         row.iter_mut().zip(vector).for_each(|(to, x)| *to = x / largest);
         if metric == Metric::Cosine {
-            let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
+            let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt();
             for x in row {
-                *x /= length;
+                *x /= norm;
             }
         }
     });
     vectors
 }
 
-/// The two coordinates in which vectors differ most, as much in each direction as they do.
-fn shadow(vectors: &Array2<f32>) -> Vec<[f32; 2]> {
-    let (mean, directions) = principal(vectors, 2, true);
+/// The first two principal components.
+fn pca_positions(vectors: &Array2<f32>) -> Vec<[f32; 2]> {
+    let (mean, directions) = principal_directions(vectors, 2, true);
     let row = |row: &[f32]| {
         [0, 1].map(|axis| {
             let along = row.iter().zip(&mean).zip(directions.row(axis));
@@ -179,7 +181,7 @@ fn shadow(vectors: &Array2<f32>) -> Vec<[f32; 2]> {
     vectors.as_slice().unwrap_or_default().par_chunks(dim).map(row).collect()
 }
 
-fn fit(vectors: &Array2<f32>, config: &ProjectConfig) -> Vec<[f32; 2]> {
+fn tsne_positions(vectors: &Array2<f32>, config: &ProjectConfig) -> Vec<[f32; 2]> {
     let n = vectors.nrows();
     if n == 1 {
         return vec![[0.0; 2]];
@@ -188,22 +190,27 @@ fn fit(vectors: &Array2<f32>, config: &ProjectConfig) -> Vec<[f32; 2]> {
     let k = ((3.0 * perplexity) as usize).clamp(1, n - 1);
     let near = nearest(vectors, vectors, k, true);
     let affinities = affinity::affinities(&near, k, perplexity);
-    tsne::tsne(&affinities, shadow(vectors), config.steps, config.seed)
+    tsne::tsne(&affinities, pca_positions(vectors), config.steps, config.seed)
 }
 
-/// Places for vectors among others that have theirs: the mean of the nearest ones' places, each
-/// weighing as the inverse square of its distance.
-fn put_among(vectors: &Array2<f32>, fitted: &Array2<f32>, places: &[[f32; 2]]) -> Vec<[f32; 2]> {
+/// Positions of vectors outside the sample: the mean position of the nearest sampled ones, weighted by
+/// the inverse squared distance.
+fn interpolate(
+    vectors: &Array2<f32>,
+    fitted: &Array2<f32>,
+    positions: &[[f32; 2]],
+) -> Vec<[f32; 2]> {
     const NEAREST: usize = 5;
-    const CLOSEST: f32 = 1e-6;
-    let place = |near: &[(Node, f32)]| {
+    /// Added to squared distances, so that equal vectors have a finite weight.
+    const EPSILON: f32 = 1e-6;
+    let position = |near: &[(Node, f32)]| {
         let mut sums = [0.0; 3];
         for &(node, square) in near {
-            let weight = 1.0 / (square + CLOSEST);
-            let [x, y] = places[node as usize];
+            let weight = 1.0 / (square + EPSILON);
+            let [x, y] = positions[node as usize];
             sums = [sums[0] + weight * x, sums[1] + weight * y, sums[2] + weight];
         }
         [sums[0] / sums[2], sums[1] / sums[2]]
     };
-    nearest(vectors, fitted, NEAREST, false).par_chunks(NEAREST).map(place).collect()
+    nearest(vectors, fitted, NEAREST, false).par_chunks(NEAREST).map(position).collect()
 }

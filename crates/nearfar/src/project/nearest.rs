@@ -1,21 +1,21 @@
-//! The nearest of many points in many dimensions, exactly: every pair is compared.
+//! Exact nearest neighbours by Euclidean distance: every pair is compared.
 //!
 //! ‖a − b‖² = ‖a‖² − 2 (a·b − ‖b‖²/2), so for one a the nearest b have the largest a·b − ‖b‖²/2,
-//! and all a·b of a tile are one product of matrices. Rounding may swap neighbours that are almost
-//! equally far; the distances that are returned are computed anew, from differences.
+//! and all a·b of a tile are one matrix product. Rounding may swap neighbours at nearly equal
+//! distances; the returned distances are recomputed from differences.
 
 use ndarray::{Array1, Array2, Axis, linalg::general_mat_mul};
 use rayon::prelude::*;
 
-use crate::embedding::{Best, key};
+use crate::embedding::{TopK, key};
 use crate::graph::Node;
 
 const QUERIES: usize = 128;
 const POINTS: usize = 1024;
 
-/// For every query, `k` points and the squares of their distances, nearest first, one query after
-/// the other. If they are the `same` as the points, none is its own neighbour. There must be `k`
-/// points to find.
+/// For every query, the `k` nearest points and their squared distances, nearest first, one query
+/// after the other. If queries and points are the `same`, none is its own neighbour. There must be at
+/// least `k` other points.
 pub(super) fn nearest(
     queries: &Array2<f32>,
     points: &Array2<f32>,
@@ -26,10 +26,10 @@ pub(super) fn nearest(
     let starts = (0..queries.nrows()).into_par_iter().step_by(QUERIES);
     let found = starts.flat_map_iter(|start| {
         let tile = queries.slice(ndarray::s![start..queries.nrows().min(start + QUERIES), ..]);
-        let mut best = vec![Best::default(); tile.nrows()];
+        let mut best = vec![TopK::default(); tile.nrows()];
         let mut products = Array2::zeros((tile.nrows(), POINTS));
-        for (part, points) in points.axis_chunks_iter(Axis(0), POINTS).enumerate() {
-            let first = part * POINTS;
+        for (chunk, points) in points.axis_chunks_iter(Axis(0), POINTS).enumerate() {
+            let first = chunk * POINTS;
             let mut products = products.slice_mut(ndarray::s![.., ..points.nrows()]);
             general_mat_mul(1.0, &tile, &points.t(), 0.0, &mut products);
             for (query, (best, products)) in best.iter_mut().zip(products.rows()).enumerate() {
@@ -62,9 +62,9 @@ mod tests {
     use super::*;
     use crate::rng::{Purpose, Rng};
 
-    /// Sorting all distances is the oracle; tiles are cut in the middle.
+    /// The oracle sorts all distances; sizes are not multiples of a tile.
     #[test]
-    fn the_nearest_are_those_of_a_sorted_list() {
+    fn nearest_points_match_a_sorted_list() {
         let mut rng = Rng::new(3, Purpose::Projection, 0, 0);
         let points = Array2::from_shape_fn((1100, 5), |_| rng.unit() as f32);
         let queries = points.slice(ndarray::s![..200, ..]).to_owned();
@@ -74,8 +74,8 @@ mod tests {
                 let mut all: Vec<(Node, f32)> = (0..1100)
                     .filter(|&point| !(same && point == query))
                     .map(|point| {
-                        let apart = &points.row(query) - &points.row(point);
-                        (point as Node, apart.dot(&apart))
+                        let difference = &points.row(query) - &points.row(point);
+                        (point as Node, difference.dot(&difference))
                     })
                     .collect();
                 all.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -1,29 +1,28 @@
-//! t-SNE: points move until those that belong together are near each other, and all others are not.
+//! t-SNE by gradient descent.
 //!
-//! With q_ij = 1 / (1 + ‖y_i − y_j‖²) and Z = Σ q, the points that minimise Σ p_ij log(p_ij Z / q_ij)
-//! are sought by steps against the gradient, up to a factor of 4
+//! With q_ij = 1 / (1 + ‖y_i − y_j‖²) and Z = Σ q, gradient descent minimises
+//! Σ p_ij log(p_ij Z / q_ij), whose gradient is, up to a factor of 4,
 //!
 //! ```text
 //! Σ_j p_ij q_ij (y_i − y_j)  −  1/Z Σ_j q_ij² (y_i − y_j)
 //! ```
 //!
-//! with momentum, and a gain for each coordinate that grows while it keeps its direction. In the
-//! first third, p counts twelve times: what belongs together finds together. Steps are n over that
-//! factor long, which lets maps of any size grow equally fast (Belkina et al., 2019). Points start
-//! from the principal components, so that the map as a whole is not left to chance (Kobak and
+//! with momentum and an adaptive gain per coordinate. In the first third of the iterations p is
+//! multiplied by 12 (early exaggeration). The learning rate is n / exaggeration (Belkina et al., 2019).
+//! Positions start from the principal components, which preserves the global structure (Kobak and
 //! Berens, 2019).
 
 use rayon::prelude::*;
 
 use super::affinity::Affinities;
-use super::tree::{Push, Tree};
+use super::barnes_hut::{QuadTree, Repulsion};
 use crate::rng::{Purpose, Rng};
 
 const EXAGGERATION: f32 = 12.0;
-/// Wide enough to be told apart, narrow enough to decide nothing for good.
-const START: f32 = 1e-4;
+/// Standard deviation of the initial positions.
+const INITIAL_STD: f32 = 1e-4;
 
-/// Moves points from a start to where their affinities want them.
+/// Runs t-SNE from the given initial positions.
 pub(super) fn tsne(
     affinities: &Affinities,
     start: Vec<[f32; 2]>,
@@ -31,88 +30,89 @@ pub(super) fn tsne(
     seed: u64,
 ) -> Vec<[f32; 2]> {
     let n = affinities.nodes();
-    let mut places = spread(start, seed);
-    let mut motion = vec![Motion::default(); n];
-    let mut pushes = vec![Push::default(); n];
-    let mut tree = Tree::default();
+    let mut positions = initial_positions(start, seed);
+    let mut updates = vec![Update::default(); n];
+    let mut repulsions = vec![Repulsion::default(); n];
+    let mut tree = QuadTree::default();
     for step in 0..steps {
         let (exaggeration, momentum) =
             if step < steps / 3 { (EXAGGERATION, 0.5) } else { (1.0, 0.8) };
         let rate = n as f32 / exaggeration;
-        tree.build(&places);
-        tree.pushes(&mut pushes);
-        let total: f64 = pushes.iter().map(|push| f64::from(push.weight)).sum();
-        let share = 1.0 / (total as f32).max(f32::MIN_POSITIVE);
-        motion.par_iter_mut().enumerate().with_min_len(64).for_each(|(node, motion)| {
-            let push = pushes[node].force;
-            for (axis, pull) in pull(affinities, &places, node).into_iter().enumerate() {
-                let gradient = exaggeration * pull - share * push[axis];
-                motion.go(axis, gradient, rate, momentum);
+        tree.build(&positions);
+        tree.repulsions(&mut repulsions);
+        let total: f64 = repulsions.iter().map(|repulsion| f64::from(repulsion.weight)).sum();
+        let inverse = 1.0 / (total as f32).max(f32::MIN_POSITIVE);
+        updates.par_iter_mut().enumerate().with_min_len(64).for_each(|(node, update)| {
+            let repulsion = repulsions[node].force;
+            let attraction = attraction(affinities, &positions, node);
+            for (axis, attraction) in attraction.into_iter().enumerate() {
+                let gradient = exaggeration * attraction - inverse * repulsion[axis];
+                update.next(axis, gradient, rate, momentum);
             }
         });
-        for (place, motion) in places.iter_mut().zip(&motion) {
-            *place = [place[0] + motion.step[0], place[1] + motion.step[1]];
+        for (position, update) in positions.iter_mut().zip(&updates) {
+            *position = [position[0] + update.step[0], position[1] + update.step[1]];
         }
-        centre(&mut places);
+        centre(&mut positions);
     }
-    places
+    positions
 }
 
-/// How a point moves.
+/// The step and gain of a point, per axis.
 #[derive(Clone)]
-struct Motion {
+struct Update {
     step: [f32; 2],
     gain: [f32; 2],
 }
 
-impl Default for Motion {
+impl Default for Update {
     fn default() -> Self {
         Self { step: [0.0; 2], gain: [1.0; 2] }
     }
 }
 
-impl Motion {
-    fn go(&mut self, axis: usize, gradient: f32, rate: f32, momentum: f32) {
+impl Update {
+    fn next(&mut self, axis: usize, gradient: f32, rate: f32, momentum: f32) {
         let (step, gain) = (&mut self.step[axis], &mut self.gain[axis]);
-        let turns = (gradient > 0.0) == (*step > 0.0);
-        *gain = if turns { (*gain * 0.8).max(0.01) } else { *gain + 0.2 };
+        let reverses = (gradient > 0.0) == (*step > 0.0);
+        *gain = if reverses { (*gain * 0.8).max(0.01) } else { *gain + 0.2 };
         *step = momentum * *step - rate * *gain * gradient;
     }
 }
 
 /// Σ_j p_ij q_ij (y_i − y_j).
-fn pull(affinities: &Affinities, places: &[[f32; 2]], node: usize) -> [f32; 2] {
-    let [x, y] = places[node];
-    let mut pull = [0.0; 2];
+fn attraction(affinities: &Affinities, positions: &[[f32; 2]], node: usize) -> [f32; 2] {
+    let [x, y] = positions[node];
+    let mut sum = [0.0; 2];
     for &(other, weight) in affinities.row(node) {
-        let other = places[other as usize];
+        let other = positions[other as usize];
         let (dx, dy) = (x - other[0], y - other[1]);
         let weight = weight / (1.0 + dx * dx + dy * dy);
-        pull = [pull[0] + weight * dx, pull[1] + weight * dy];
+        sum = [sum[0] + weight * dx, sum[1] + weight * dy];
     }
-    pull
+    sum
 }
 
-/// The start in a narrow space, and a little apart where it is the same for some.
-fn spread(mut places: Vec<[f32; 2]>, seed: u64) -> Vec<[f32; 2]> {
-    centre(&mut places);
-    let squares: f64 = places.iter().map(|place| f64::from(place[0]).powi(2)).sum();
-    let deviation = (squares / places.len() as f64).sqrt() as f32;
-    let scale = if deviation > 0.0 { START / deviation } else { 0.0 };
-    for (node, place) in places.iter_mut().enumerate() {
+/// The given positions scaled to [`INITIAL_STD`], with noise to separate equal ones.
+fn initial_positions(mut positions: Vec<[f32; 2]>, seed: u64) -> Vec<[f32; 2]> {
+    centre(&mut positions);
+    let squares: f64 = positions.iter().map(|position| f64::from(position[0]).powi(2)).sum();
+    let deviation = (squares / positions.len() as f64).sqrt() as f32;
+    let scale = if deviation > 0.0 { INITIAL_STD / deviation } else { 0.0 };
+    for (node, position) in positions.iter_mut().enumerate() {
         let mut rng = Rng::new(seed, Purpose::Projection, 2, node as u64);
-        *place = place.map(|x| x * scale + 0.1 * START * (rng.unit() as f32 - 0.5));
+        *position = position.map(|x| x * scale + 0.1 * INITIAL_STD * (rng.unit() as f32 - 0.5));
     }
-    places
+    positions
 }
 
-fn centre(places: &mut [[f32; 2]]) {
+fn centre(positions: &mut [[f32; 2]]) {
     let mean = |axis: usize| {
-        let sum: f64 = places.iter().map(|place| f64::from(place[axis])).sum();
-        (sum / places.len() as f64) as f32
+        let sum: f64 = positions.iter().map(|position| f64::from(position[axis])).sum();
+        (sum / positions.len() as f64) as f32
     };
     let mean = [mean(0), mean(1)];
-    for place in places {
-        *place = [place[0] - mean[0], place[1] - mean[1]];
+    for position in positions {
+        *position = [position[0] - mean[0], position[1] - mean[1]];
     }
 }

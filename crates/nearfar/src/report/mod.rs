@@ -1,9 +1,9 @@
-//! Stage 10, show: one page that opens in any browser, offline, and tells whether vectors are any
-//! good and what they know about their graph.
+//! Stage 10, report: one HTML page that shows an embedding, its measures and its scores, offline in
+//! any browser.
 //!
-//! The page is a file of its own: its text, its style, its program and its data. It asks nothing of
-//! any network, and its policy forbids it to. Everything that comes from a file, such as ids and
-//! labels, is data to it, and never becomes part of its text or program.
+//! The page contains its markup, style, script and data. Its Content-Security-Policy forbids network
+//! requests. Whatever comes from a file, such as ids and labels, is data, and is never interpreted as
+//! markup or script.
 
 mod numbers;
 mod page;
@@ -25,26 +25,25 @@ use crate::rng::{Purpose, Rng};
 use crate::train::Settings;
 use points::Points;
 
-/// How a report is made.
+/// Settings of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ReportConfig {
-    /// Title of the page [default: the name of the vectors' file]
+    /// Title of the page [default: the file name of the vectors]
     #[cfg_attr(feature = "clap", arg(long))]
     pub title: Option<String>,
-    /// About how many neighbours of a node the map keeps beside it
+    /// Perplexity of t-SNE: its effective number of neighbours
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().perplexity))]
     pub perplexity: f64,
-    /// Which vectors are neighbours on the map: those of about the same direction, or those of the
-    /// same direction and length
+    /// Distance between vectors that t-SNE and PCA preserve
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().metric))]
     pub metric: Metric,
-    /// How many nodes t-SNE places; in larger graphs the others are put among those that are most
-    /// like them
+    /// Largest number of nodes to run t-SNE on; in larger graphs it runs on a random sample, and the
+    /// other nodes are interpolated
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().points))]
     pub points: usize,
-    /// Seed of all that is sampled
+    /// Seed of all random samples
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
 }
@@ -56,30 +55,30 @@ impl Default for ReportConfig {
     }
 }
 
-/// What a report is about. Rows of the embedding, the labels and the splits are those of the graph,
-/// if there is one: [`Embedding::in_order_of`] puts vectors in its order.
+/// The input of a report. If there is a graph, the rows of the embedding, the labels and the splits
+/// must be in its order; see [`Embedding::in_order_of`].
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
-    /// What it is called.
+    /// The name of the embedding.
     pub name: &'a str,
     /// The vectors.
     pub embedding: &'a Embedding,
-    /// The graph that they were made from.
+    /// The graph they were trained on.
     pub graph: Option<&'a Arc<Graph>>,
     /// The labels of nodes.
     pub labels: Option<&'a Labels>,
-    /// Which nodes a classifier learns from, and which it is scored on.
+    /// The nodes to train a classifier on, and those to score it on.
     pub splits: Option<&'a Splits>,
-    /// The log of the training.
+    /// The training log, as `embed --log` writes it.
     pub log: Option<&'a Path>,
-    /// Scores of links, as `nearfar links --json` prints them.
+    /// Link prediction scores, as `nearfar links --json` prints them.
     pub links: Option<&'a Path>,
     /// The settings of the training.
     pub settings: Option<&'a Settings>,
 }
 
 impl<'a> Subject<'a> {
-    /// Vectors of which nothing else is known.
+    /// Vectors without further input.
     pub fn new(name: &'a str, embedding: &'a Embedding) -> Self {
         Self {
             name,
@@ -93,15 +92,14 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Fails unless all that is given is about the same nodes.
+    /// Fails unless all inputs are about the same nodes.
     fn check(&self) -> Result<()> {
         let n = self.embedding.nodes();
-        let names = self.embedding.ids();
-        let strangers = self.graph.is_some_and(|graph| {
-            graph.nodes() != n
-                || (0..n as Node).any(|node| graph.ids().get(node) != names.get(node))
+        let ids = self.embedding.ids();
+        let differs = self.graph.is_some_and(|graph| {
+            graph.nodes() != n || (0..n as Node).any(|node| graph.ids().get(node) != ids.get(node))
         });
-        if strangers {
+        if differs {
             let message = "vectors and graph are not in the same order; sort the vectors first";
             return Err(Error::Option(message.to_owned()));
         }
@@ -110,7 +108,8 @@ impl<'a> Subject<'a> {
             ("splits", self.splits.map(Vec::len)),
         ] {
             if let Some(found) = found.filter(|found| *found != n) {
-                let message = format!("{what} of {found} nodes for {n} vectors; it takes one each");
+                let message =
+                    format!("{what} of {found} nodes for {n} vectors; expected one for each");
                 return Err(Error::Option(message));
             }
         }
@@ -118,32 +117,32 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Makes the page and writes it to a file, whole or not at all.
+/// Builds the page and writes it to a file, atomically.
 pub fn write_report(path: &Path, subject: &Subject, config: &ReportConfig) -> Result<()> {
     let page = report(subject, config)?;
     write_whole(path, |out| out.write_all(page.as_bytes()))
 }
 
-/// Fails where [`write_report`] would fail for want of a folder or of permission.
+/// Fails if the folder is missing or not writable. Call it before a long computation.
 pub fn check_writable(path: &Path) -> Result<()> {
     crate::file::check_writable(path)
 }
 
-/// Makes the page.
+/// Builds the page.
 ///
 /// ```
 /// use nearfar::embedding::Embedding;
 /// use nearfar::graph::NodeIds;
 /// use nearfar::report::{ReportConfig, Subject, report};
-/// let names = NodeIds::StringIds(["<blink>", "bob", "eve"].into_iter().collect());
-/// let embedding = Embedding::new(names, 2, vec![1.0, 0.0, 2.0, 0.0, 0.0, 1.0])?;
+/// let ids = NodeIds::StringIds(["<blink>", "bob", "eve"].into_iter().collect());
+/// let embedding = Embedding::new(ids, 2, vec![1.0, 0.0, 2.0, 0.0, 0.0, 1.0])?;
 /// let page = report(&Subject::new("friends", &embedding), &ReportConfig::default())?;
 /// assert!(page.starts_with("<!doctype html>") && !page.contains("<blink>"));
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
-    /// More nodes than this are neither told apart on a map nor do they fit the page.
-    const SHOWN: usize = 100_000;
+    /// Most nodes on the map: more are neither distinguishable nor fit the page.
+    const MAX_SHOWN: usize = 100_000;
     subject.check()?;
     let base = ProjectConfig {
         perplexity: config.perplexity,
@@ -157,32 +156,31 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let numbers = numbers::numbers(subject, config.seed, &mut notes)?;
     let n = subject.embedding.nodes();
     let mut nodes: Vec<Node> = (0..n as Node).collect();
-    if n > SHOWN {
+    if n > MAX_SHOWN {
         Rng::new(config.seed, Purpose::Projection, 3, 0).shuffle(&mut nodes);
-        nodes.truncate(SHOWN);
+        nodes.truncate(MAX_SHOWN);
         nodes.sort_unstable();
         notes.push(format!(
-            "The map shows {SHOWN} random nodes of {n}, without hops: the graph is too large for a \
-             page. The numbers are those of the whole graph."
+            "The graph is too large for one page: the map shows a random sample of {MAX_SHOWN} of {n} \
+             nodes, without hop distances. Statistics and scores are of the whole graph."
         ));
     }
-    let shown = if n > SHOWN { &subject.embedding.select(&nodes)? } else { subject.embedding };
+    let shown = if n > MAX_SHOWN { &subject.embedding.select(&nodes)? } else { subject.embedding };
     let map = |method: Method| project(shown, &ProjectConfig { method, ..base.clone() });
     let (tsne, pca) = (map(Method::Tsne)?, map(Method::Pca)?);
     let mut points = Points::default();
-    points.places("tsne", &tsne.places);
-    points.places("pca", &pca.places);
-    points.names(shown.ids());
-    points.labels(subject.labels, &nodes);
-    if let Some(graph) = subject.graph.filter(|_| n <= SHOWN)
-        && !points.edges(graph)
+    points.add_positions("tsne", &tsne.positions);
+    points.add_positions("pca", &pca.positions);
+    points.add_ids(shown.ids());
+    points.add_labels(subject.labels, &nodes);
+    if let Some(graph) = subject.graph.filter(|_| n <= MAX_SHOWN)
+        && !points.add_edges(graph)
     {
         notes.push(
-            "The graph has too many edges for a page: hops of single nodes are not shown."
-                .to_owned(),
+            "The graph has too many edges for one page: hop distances are not shown.".to_owned(),
         );
     }
-    let similarity = points.vectors(shown, config.seed);
+    let similarity = points.add_vectors(shown, config.seed);
     let map = json!({
         "perplexity": base.perplexity,
         "metric": base.metric,

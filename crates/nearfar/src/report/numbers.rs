@@ -1,4 +1,4 @@
-//! What there is to say about vectors in numbers.
+//! The statistics, measures and scores of a report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,13 @@ use crate::evaluate::{ClassifyConfig, classify};
 use crate::file::read_text;
 use crate::graph::{Graph, Labels, Node};
 
-/// In larger graphs, distances and measures are estimated from this many nodes.
+/// Source nodes of sampled distances and measures.
 const SOURCES: usize = 1024;
-const LARGE: usize = 30_000;
+/// Largest number of nodes for exact distances and measures.
+const MAX_EXACT: usize = 30_000;
 
-/// Statistics, measures and scores, as the commands print them with `--json`. What cannot be told is
-/// left out, and `notes` say why.
+/// Statistics, measures and scores, as the commands print them with `--json`. If one fails it is
+/// omitted, and `notes` says why.
 pub(super) fn numbers(
     subject: &Subject,
     seed: u64,
@@ -29,17 +30,17 @@ pub(super) fn numbers(
     let log = subject.log.map(read_log).transpose()?;
     let settings = settings(subject, log.as_deref().unwrap_or_default());
     if let Some(graph) = subject.graph {
-        let sources = (graph.nodes() > LARGE).then_some(SOURCES);
+        let sources = (graph.nodes() > MAX_EXACT).then_some(SOURCES);
         let classes = subject.labels.map(Labels::classes);
         put(
             "graph",
             as_json(&DistanceSummary { classes, ..DistanceSummary::new(graph, sources, seed) })?,
         );
         put("degrees", json!(degrees(graph)));
-        let config = MeasureConfig { sources, seed, ..measured_by(&settings) };
+        let config = MeasureConfig { sources, seed, ..measure_config(&settings) };
         match measure(subject.embedding, graph, &config) {
             Ok(measures) => drop(put("measures", as_json(&measures)?)),
-            Err(error) => notes.push(format!("No measures: {error}.")),
+            Err(error) => notes.push(format!("Measures failed: {error}.")),
         }
     }
     if let Some(labels) = subject.labels {
@@ -47,14 +48,14 @@ pub(super) fn numbers(
         let config = ClassifyConfig { seed, stratified, per_class: true, ..Default::default() };
         match classify(subject.embedding, labels, subject.splits, &config) {
             Ok(scores) => drop(put("classification", as_json(&scores)?)),
-            Err(error) => notes.push(format!("No classification: {error}.")),
+            Err(error) => notes.push(format!("Classification failed: {error}.")),
         }
     }
     if let Some(path) = subject.links {
         let scores = parse(path, 1, &read_text(path)?)?;
         let has = |name: &str| scores[name]["mean"].is_number() && scores[name]["runs"].is_array();
         if !has("auc") || !has("average_precision") {
-            let message = "no scores of links; this takes what nearfar links --json printed";
+            let message = "no link prediction scores; expected the output of nearfar links --json";
             return Err(Error::file(path, message));
         }
         put("links", scores);
@@ -72,9 +73,9 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
     lines
         .map(|(number, line)| {
             let event = parse(path, number, line)?;
-            let numbers = ["epoch", "loss", "pairs", "seconds"];
-            if event["event"] == "epoch" && numbers.iter().any(|name| !event[name].is_number()) {
-                let message = "an epoch without its numbers; this takes what embed --log wrote";
+            let fields = ["epoch", "loss", "pairs", "seconds"];
+            if event["event"] == "epoch" && fields.iter().any(|name| !event[name].is_number()) {
+                let message = "an epoch event lacks epoch, loss, pairs or seconds; expected a log of embed --log";
                 return Err(Error::line(path, number, message));
             }
             Ok(event)
@@ -82,7 +83,7 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
         .collect()
 }
 
-/// The settings of the training: those that were given, or those that the log begins with.
+/// The training settings: as given, or else from the log.
 fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
     match subject.settings {
         Some(settings) => settings.fields().collect(),
@@ -92,15 +93,15 @@ fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
     }
 }
 
-/// Walks and negatives are measured as they were trained, where that is known.
-fn measured_by(settings: &Map<String, Value>) -> MeasureConfig {
+/// Measures with the training's walks and negatives, where those are known.
+fn measure_config(settings: &Map<String, Value>) -> MeasureConfig {
     let known = ["context", "k", "gamma", "far"].into_iter();
     let known: Map<String, Value> =
         known.filter_map(|name| Some((name.to_owned(), settings.get(name)?.clone()))).collect();
     serde_json::from_value(Value::Object(known)).unwrap_or_default()
 }
 
-/// How many nodes have how many neighbours.
+/// The degree distribution: (degree, number of nodes).
 fn degrees(graph: &Graph) -> Vec<(usize, usize)> {
     let mut counts = BTreeMap::new();
     for node in 0..graph.nodes() as Node {
@@ -115,6 +116,6 @@ fn as_json(value: &impl serde::Serialize) -> Result<Value> {
 
 fn parse(path: &Path, line: u64, text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| {
-        Error::line(path, line, format!("{error}; this takes what nearfar wrote as JSON"))
+        Error::line(path, line, format!("{error}; expected JSON written by nearfar"))
     })
 }

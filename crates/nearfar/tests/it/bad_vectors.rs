@@ -1,19 +1,19 @@
-//! Files that hold no vectors, and places where none can be saved: errors name the file and the
-//! way out.
+//! Invalid files of vectors, and paths that cannot be written: error messages name the file and the
+//! remedy.
 
 use std::fs;
 
 use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::NodeIds;
 
-/// Loads a file with this content and checks what the error says after the file's name.
+/// Loads a file with this content and checks the error message after the file name.
 fn check(name: &str, content: impl AsRef<[u8]>, expected: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, content).unwrap();
     let error = Embedding::load(&path).expect_err(name).to_string();
-    let (_, said) = error.split_once(name).unwrap_or_else(|| panic!("no {name} in: {error}"));
-    assert!(said.starts_with(expected), "{name}: expected '{expected}' in '{said}'");
+    let (_, message) = error.split_once(name).unwrap_or_else(|| panic!("no {name} in: {error}"));
+    assert!(message.starts_with(expected), "{name}: expected '{expected}' in '{message}'");
 }
 
 fn embedding(ids: &[&str]) -> Embedding {
@@ -22,56 +22,68 @@ fn embedding(ids: &[&str]) -> Embedding {
 }
 
 #[test]
-fn text_of_word2vec() {
+fn word2vec_text() {
     check("a.w2v", "", ": the file is empty");
-    check("a.w2v", "ann 1 2\n", ":1: expected two numbers");
-    check("a.w2v", "2 0\n", ":1: expected two numbers");
+    check("a.w2v", "ann 1 2\n", ":1: expected two integers");
+    check("a.w2v", "2 0\n", ":1: expected two integers");
     check("a.w2v", "0 2\n", ": an embedding of 0 nodes");
-    check("a.w2v", "2 2\na 1 2\n", ":1: this line promises 2 vectors, and 1 follow");
-    check("a.w2v", "1 2\na 1 2\nb 1 2\n", ":1: this line promises 1 vectors, and 2 follow");
-    check("a.w2v", "2 2\na 1 2\nb 1\n", ":3: expected 2 numbers as line 1 says, found 1");
-    check("a.w2v", "2 2\r\na 1 2\r\nb 1 2 3\r\n", ":3: expected 2 numbers as line 1 says, found 3");
-    check("a.w2v", "2 2\na 1 2\nann lee 1 2\n", ":3: 'lee' where a number should be");
-    check("a.w2v", "2 2\na 1 2\na 1 2\n", ":3: node 'a' again, first in line 2");
+    check("a.w2v", "2 2\na 1 2\n", ":1: the header says 2 vectors, found 1");
+    check("a.w2v", "1 2\na 1 2\nb 1 2\n", ":1: the header says 1 vectors, found 2");
+    check("a.w2v", "2 2\na 1 2\nb 1\n", ":3: expected 2 values as in line 1, found 1");
+    check("a.w2v", "2 2\r\na 1 2\r\nb 1 2 3\r\n", ":3: expected 2 values as in line 1, found 3");
+    check("a.w2v", "2 2\na 1 2\nann lee 1 2\n", ":3: 'lee' is not a number");
+    check("a.w2v", "2 2\na 1 2\na 1 2\n", ":3: duplicate node 'a', first in line 2");
     check("a.w2v", "2 2\na 1 2\n\nb 1 2\n", ":3: an empty id");
     check("a.w2v", b"2 2\na 1 2\n\xff 1 2\n", ":3: this is not UTF-8");
     check(
         "a.w2v",
         "18446744073709551615 9999999999999999\na 1\n",
-        ":2: expected 9999999999999999 numbers",
+        ":2: expected 9999999999999999 values",
     );
 }
 
 #[test]
-fn tables_of_text() {
+fn tsv() {
     check("a.tsv", "", ": the file is empty");
-    check("a.tsv", "a 1 2\n", ":1: no number after the id");
-    check("a.tsv", "node\tx\ty\na\t1\t2\n", ":1: 'x' where a number should be");
-    check("a.tsv", "a\t1\t2\nb\t1\n", ":2: expected 2 numbers as line 1 says, found 1");
-    check("a.tsv", "a\t1\t2\nb\t1\t\n", ":2: '' where a number should be");
+    check("a.tsv", "a 1 2\n", ":1: no value after the id");
+    check("a.tsv", "node\tx\ty\na\t1\t2\n", ":1: 'x' is not a number");
+    check("a.tsv", "a\t1\t2\nb\t1\n", ":2: expected 2 values as in line 1, found 1");
+    check("a.tsv", "a\t1\t2\nb\t1\t\n", ":2: '' is not a number");
     check("a.tsv", "a\t1\nb\t1\n\n", ":3: an empty id");
     let rows: Vec<String> = (0..200_000).map(|row| format!("{row}\t0.25\n")).collect();
-    check("a.tsv", rows.concat() + "7\t0.5\n", ":200001: node '7' again, first in line 8");
+    check("a.tsv", rows.concat() + "7\t0.5\n", ":200001: duplicate node '7', first in line 8");
 }
 
 #[test]
-fn binary_of_word2vec() {
-    check("a.bin", "", ": no file of word2vec");
-    check("a.bin", "ann 1 2\n", ": no file of word2vec");
+fn word2vec_binary() {
+    check("a.bin", "", ": not in word2vec format");
+    check("a.bin", "ann 1 2\n", ": not in word2vec format");
     let row = |id: &str| [id.as_bytes(), b" ", &[0; 8]].concat();
     let file = |head: &str, rows: &[Vec<u8>]| [head.as_bytes(), &rows.concat()].concat();
     check("a.bin", file("2 2\n", &[row("a")]), ": vector 2: the file ends before it");
-    check("a.bin", &file("1 2\n", &[row("a")])[..9], ": vector 1: the file ends in the middle");
-    check("a.bin", file("2 2\n", &[row("a"), row("a")]), ": vector 2: node 'a' again, as vector 1");
-    check("a.bin", file("1 2\n", &[row("a"), row("b")]), ": more follows after the 1 vectors");
-    check("a.bin", file("1 2\n", &[row("")]), ": vector 1: its id is empty");
-    check("a.bin", file("1 4611686018427387904\n", &[row("a")]), ": vectors of 46116860184273879");
-    check("a.bin", file("9 4611686018427387903\n", &[row("a")]), ": vector 1: the file ends in");
-    check("a.bin", file("1 2\n", &[vec![b'a'; 100_000]]), ": vector 1: no blank after its id");
+    check("a.bin", &file("1 2\n", &[row("a")])[..9], ": vector 1: the file is truncated");
+    check(
+        "a.bin",
+        file("2 2\n", &[row("a"), row("a")]),
+        ": vector 2: duplicate node 'a', first in vector 1",
+    );
+    check("a.bin", file("1 2\n", &[row("a"), row("b")]), ": data after the 1 vectors");
+    check("a.bin", file("1 2\n", &[row("")]), ": vector 1: the id is empty");
+    check(
+        "a.bin",
+        file("1 4611686018427387904\n", &[row("a")]),
+        ": 4611686018427387904 dimensions are",
+    );
+    check(
+        "a.bin",
+        file("9 4611686018427387903\n", &[row("a")]),
+        ": vector 1: the file is truncated",
+    );
+    check("a.bin", file("1 2\n", &[vec![b'a'; 100_000]]), ": vector 1: no space after the id");
 }
 
 #[test]
-fn arrays() {
+fn npy() {
     let header = |descr: &str, shape: &str, fortran: &str| {
         let text =
             format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
@@ -91,7 +103,7 @@ fn arrays() {
     for (ids, expected) in [
         ("a\n", "x.nodes.tsv: 1 ids for the 2 vectors"),
         ("a\nb\nc\n", "x.nodes.tsv: 3 ids for the 2 vectors"),
-        ("a\na\n", "x.nodes.tsv:2: node 'a' again, first in line 1"),
+        ("a\na\n", "x.nodes.tsv:2: duplicate node 'a', first in line 1"),
         ("a\n\n", "x.nodes.tsv:2: an empty id"),
     ] {
         fs::write(folder.path().join("x.nodes.tsv"), ids).unwrap();
@@ -101,7 +113,7 @@ fn arrays() {
 }
 
 #[test]
-fn tensors() {
+fn safetensors() {
     let file = |header: &str, data: usize| {
         [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; data]].concat()
     };
@@ -125,17 +137,21 @@ fn tensors() {
         let header = format!("{{{vectors},{count},{nodes}}}");
         [file(&header, 8), lengths, b"abcdef"[..bytes].to_vec()].concat()
     };
-    check(name, ids(2, "U64", [1, 1]), ": its ids are not U8 'nodes' and 2 I64 'node_lengths'");
+    check(
+        name,
+        ids(2, "U64", [1, 1]),
+        ": invalid ids; expected U8 'nodes' and 2 I64 'node_lengths'",
+    );
     check(name, ids(2, "I64", [1, 2]), ": the id of vector 2 ends beyond 'nodes'");
     check(name, ids(2, "I64", [1, u64::MAX]), ": the id of vector 2 ends beyond 'nodes'");
-    check(name, ids(3, "I64", [1, 1]), ": 1 bytes of 'nodes' belong to no vector");
+    check(name, ids(3, "I64", [1, 1]), ": 'nodes' has 1 bytes after the last id");
     check(name, ids(1, "I64", [0, 1]), ": node 0 has an empty id");
-    check(name, ids(0, "I64", [0, 0]), ": node '' is vector 1 and vector 2");
+    check(name, ids(0, "I64", [0, 0]), ": duplicate node '' in vectors 1 and 2");
 }
 
 #[cfg(feature = "parquet")]
 #[test]
-fn every_cut_of_a_parquet_file_is_an_error() {
+fn every_truncated_parquet_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     embedding(&["a", "b"]).save(&path, None).unwrap();
@@ -147,18 +163,18 @@ fn every_cut_of_a_parquet_file_is_an_error() {
 
 #[cfg(feature = "parquet")]
 #[test]
-fn parquet_without_vectors() {
+fn parquet_without_valid_vectors() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors-bad");
     for (name, expected) in [
-        ("no-floats", "no column of floats or of lists of floats; it has: node, label"),
-        ("ragged", "the vector in row 2 has not 3 numbers"),
-        ("short-last", "the vector in row 3 has not 2 numbers"),
-        ("null", "the vector in row 2 is empty, or null in part"),
-        ("empty", "the vector in row 3 is empty, or null in part"),
+        ("no-floats", "no column of floats or lists of floats; found: node, label"),
+        ("ragged", "the vector in row 2 does not have 3 values"),
+        ("short-last", "the vector in row 3 does not have 2 values"),
+        ("null", "the vector in row 2 is empty or has nulls"),
+        ("empty", "the vector in row 3 is empty or has nulls"),
         ("null-id", "column 'node' is null in row 2"),
         ("same-id", "rows 1 and 3 have the same id"),
-        ("two-ids", "several columns may be the ids"),
-        ("two-lists", "several columns of lists"),
+        ("two-ids", "several columns may hold the ids"),
+        ("two-lists", "several columns are lists"),
         ("no-rows", "an embedding of 0 nodes"),
     ] {
         let error = Embedding::load(&folder.join(format!("{name}.parquet"))).expect_err(name);
@@ -168,46 +184,47 @@ fn parquet_without_vectors() {
 }
 
 #[test]
-fn places_and_ids_that_cannot_be_written() {
+fn paths_and_ids_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |name: &str, format: Option<Format>, ids: &[&str]| {
+    let rejected = |name: &str, format: Option<Format>, ids: &[&str]| {
         let path = folder.path().join(name);
         let embedding = embedding(ids);
-        let early = check_writable(&path, format, embedding.ids()).expect_err(name).to_string();
+        let message = check_writable(&path, format, embedding.ids()).expect_err(name).to_string();
         assert!(embedding.save(&path, format).is_err(), "{name}");
-        early
+        message
     };
-    let said = refused("x.gz", None, &["a"]);
-    assert!(said.contains("end it in .npy, .w2v, .txt, .parquet, .safetensors, .tsv"), "{said}");
-    assert!(said.contains("--format"), "{said}");
-    assert!(refused("no/x.npy", None, &["a"]).contains("create it or choose another"));
-    let said = refused("x.w2v", None, &["a", "ann lee"]);
-    assert!(said.contains("node \"ann lee\" has a blank in its id"), "{said}");
-    let said = refused("x.dat", Some(Format::Tsv), &["a", "b\tc"]);
-    assert!(said.contains("node \"b\\tc\" has a tab"), "{said}");
-    assert!(refused("x.npy", None, &["a\nb"]).contains("write .parquet or .safetensors"));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was left behind");
+    let message = rejected("x.gz", None, &["a"]);
+    assert!(message.contains("unknown file extension '.gz'; use one of .npy, .w2v"), "{message}");
+    assert!(message.contains("--format"), "{message}");
+    assert!(rejected("x", None, &["a"]).contains("no file extension"));
+    assert!(rejected("no/x.npy", None, &["a"]).contains("create it or choose another"));
+    let message = rejected("x.w2v", None, &["a", "ann lee"]);
+    assert!(message.contains("node id \"ann lee\" contains whitespace"), "{message}");
+    let message = rejected("x.dat", Some(Format::Tsv), &["a", "b\tc"]);
+    assert!(message.contains("node id \"b\\tc\" contains a tab"), "{message}");
+    assert!(rejected("x.npy", None, &["a\nb"]).contains("write .parquet or .safetensors"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
 }
 
-/// Whatever byte is wrong, loading ends in vectors or in an error that names the file.
+/// Whatever byte is corrupt, loading returns vectors or an error that names the file.
 #[test]
-fn files_with_a_wrong_byte_do_not_panic() {
+fn files_with_a_corrupt_byte_do_not_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let mut endings = vec!["npy", "w2v", "safetensors", "tsv"];
+    let mut extensions = vec!["npy", "w2v", "safetensors", "tsv"];
     if cfg!(feature = "parquet") {
-        endings.push("parquet");
+        extensions.push("parquet");
     }
-    for ending in endings {
-        let path = folder.path().join(format!("x.{ending}"));
+    for extension in extensions {
+        let path = folder.path().join(format!("x.{extension}"));
         embedding(&["a", "b", "c"]).save(&path, None).unwrap();
         let bytes = fs::read(&path).unwrap();
         for at in 0..bytes.len() {
-            for wrong in [0, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80] {
+            for corrupt in [0, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80] {
                 let mut bytes = bytes.clone();
-                bytes[at] = wrong;
+                bytes[at] = corrupt;
                 fs::write(&path, bytes).unwrap();
                 if let Err(error) = Embedding::load(&path) {
-                    assert!(error.to_string().contains(&format!("x.{ending}")), "{error}");
+                    assert!(error.to_string().contains(&format!("x.{extension}")), "{error}");
                 }
             }
         }

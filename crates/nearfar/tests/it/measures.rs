@@ -1,4 +1,4 @@
-//! Measures of vectors against their definitions, one pair after the other.
+//! Measures of vectors against their definitions, pair by pair.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::graphs::{comet, islands, path, random, star};
 use crate::training::sampler;
 use crate::{naive, positives};
 
-/// Random vectors, of which neighbours share a little.
+/// Random vectors, correlated between neighbours.
 fn vectors(graph: &Graph, dim: usize, spread: f64) -> Embedding {
     let n = graph.nodes();
     let mut rng = Rng::new(3, Purpose::Start, 0, 0);
@@ -29,7 +29,7 @@ fn vectors(graph: &Graph, dim: usize, spread: f64) -> Embedding {
     Embedding::new(graph.ids().clone(), dim, table).unwrap()
 }
 
-/// The definitions, with a list for the pairs without a path at 0.
+/// The definitions; lists have the unconnected pairs at index 0.
 struct Oracle {
     pairs: Vec<f64>,
     xi: Vec<f64>,
@@ -51,14 +51,14 @@ fn oracle(graph: &Graph, embedding: &Embedding, config: &MeasureConfig) -> Oracl
     let factor = (config.k * config.context) as f64;
     let mut by_distance: Vec<Vec<[f64; 3]>> = Vec::new();
     let mut total_distance = 0.0;
-    for (i, met) in pi.iter().enumerate() {
+    for (i, cooccurrence) in pi.iter().enumerate() {
         let negatives = naive::distance(&distances, i, config.gamma);
         for j in (0..n).filter(|&j| j != i) {
             let pair = [i, j].map(|node| embedding.vector(node as Node));
             let x = pair[0].iter().zip(pair[1]).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             let at = if distances.connected[i][j] { distances.d[i][j] as usize } else { 0 };
             by_distance.resize(by_distance.len().max(at + 1), Vec::new());
-            by_distance[at].push([x, met[j], factor * negatives[j]]);
+            by_distance[at].push([x, cooccurrence[j], factor * negatives[j]]);
             total_distance += distances.d[i][j] / n as f64;
         }
     }
@@ -92,7 +92,7 @@ fn oracle(graph: &Graph, embedding: &Embedding, config: &MeasureConfig) -> Oracl
     }
 }
 
-/// Pearson's correlation of ranks, each found by counting.
+/// Pearson's correlation of ranks, found by counting.
 fn spearman(by_distance: &[Vec<[f64; 3]>]) -> f64 {
     let pairs: Vec<[f64; 2]> = (1..by_distance.len())
         .flat_map(|d| by_distance[d].iter().map(move |pair| [d as f64, pair[0]]))
@@ -118,7 +118,7 @@ fn close_lists(found: &[f64], exact: &[f64], what: &str) {
 }
 
 #[test]
-fn measures_are_what_their_definitions_say() {
+fn measures_match_their_definitions() {
     let graphs = [
         random(70, 180, 1),
         islands(),
@@ -143,7 +143,7 @@ fn measures_are_what_their_definitions_say() {
             close_lists(&found.xi, &exact.xi[1..], "ξ");
             close_lists(&found.alpha, &exact.alpha[1..], "α");
             close_lists(&found.beta, &exact.beta[1..], "β");
-            // A variance is a small difference; its root has half the digits.
+            // Variances, because cancellation leaves their square roots half the digits.
             let variances = |list: &[f64]| list.iter().map(|std| std * std).collect::<Vec<_>>();
             close_lists(&variances(&found.xi_std), &variances(&exact.xi_std[1..]), "variance of ξ");
             close(found.cohesion, exact.cohesion, "cohesion");
@@ -155,28 +155,28 @@ fn measures_are_what_their_definitions_say() {
             match &found.far {
                 None => assert!(exact.pairs[0] < 1.0),
                 Some(far) => {
-                    close(far.pairs as f64, exact.pairs[0], "pairs without a path");
-                    close(far.xi, exact.xi[0], "ξ without a path");
+                    close(far.pairs as f64, exact.pairs[0], "unconnected pairs");
+                    close(far.xi, exact.xi[0], "ξ of unconnected pairs");
                     close(far.xi_std.powi(2), exact.xi_std[0].powi(2), "its variance");
-                    close(far.beta, exact.beta[0], "β without a path");
+                    close(far.beta, exact.beta[0], "β of unconnected pairs");
                 }
             }
         }
     }
 }
 
-/// The paper's Theorem 1: the same cohesion does not mean the same separation. Vectors of four
-/// nodes in a row, always at the same angle from one to the next, but turning on or back.
+/// The paper's Theorem 1: equal cohesion does not imply equal separation. Vectors of a path of four
+/// nodes, with equal angles between neighbours, which turn in one direction or back and forth.
 #[test]
 fn equal_cohesion_different_separation() {
     let graph = Arc::new(path(4));
-    // Windows of two nodes: cohesion is the similarity over edges and nothing else.
+    // With windows of two nodes, cohesion depends on edges only.
     let config = MeasureConfig { context: 2, ..Default::default() };
-    let found = [[0, 1, 2, 3], [0, 1, 2, 1], [0, 1, 0, 1]].map(|turns| {
-        let vector = |turn: i32| [f64::from(turn).cos() as f32, f64::from(turn).sin() as f32];
-        let table = turns.into_iter().flat_map(vector).collect();
-        let names = NodeIds::Range { start: 0, len: 4 };
-        measure(&Embedding::new(names, 2, table).unwrap(), &graph, &config).unwrap()
+    let found = [[0, 1, 2, 3], [0, 1, 2, 1], [0, 1, 0, 1]].map(|angles| {
+        let vector = |angle: i32| [f64::from(angle).cos() as f32, f64::from(angle).sin() as f32];
+        let table = angles.into_iter().flat_map(vector).collect();
+        let ids = NodeIds::Range { start: 0, len: 4 };
+        measure(&Embedding::new(ids, 2, table).unwrap(), &graph, &config).unwrap()
     });
     let [turning, folded, crossed] = found;
     for other in [&folded, &crossed] {
@@ -187,11 +187,11 @@ fn equal_cohesion_different_separation() {
     assert_eq!((turning.separation_power, turning.uniform.separation_power), (Some(3.0), 1.0));
 }
 
-/// The paper's Figure 4, in small: no pull to the origin, which the paper does not have, and some
-/// hundred walks a node. The largest distances belong to a handful of pairs at the ends of chains,
-/// so pairs are compared in thirds, not distance by distance.
+/// A small version of the paper's Figure 4: no L2 regularisation, as in the paper, and some hundred
+/// walks per node. The largest distances have only a few pairs at the ends of chains, so pairs are
+/// compared in thirds, not by distance.
 #[test]
-fn distance_aware_negatives_bring_far_nodes_apart() {
+fn distance_aware_negatives_separate_far_nodes() {
     for (seed, preset) in [(0, Preset::Sparse), (1, Preset::Sparse), (2, Preset::Moderate)] {
         let config = SynthConfig { nodes: 300, seed, ..SynthConfig::preset(preset) };
         let graph = Arc::new(synth(&config).unwrap().graph);
@@ -220,7 +220,7 @@ fn distance_aware_negatives_bring_far_nodes_apart() {
     }
 }
 
-/// The mean of ξ over three parts of about the same number of pairs, beyond `context` hops.
+/// The mean of ξ over thirds of the pairs beyond `context` hops, by increasing distance.
 fn thirds(found: &Measures, context: usize) -> [f64; 3] {
     let total: u64 = found.pairs[context..].iter().sum();
     let (mut sums, mut pairs, mut before) = ([0.0; 3], [0.0; 3], 0);
@@ -234,7 +234,7 @@ fn thirds(found: &Measures, context: usize) -> [f64; 3] {
 }
 
 #[test]
-fn the_same_on_any_number_of_threads() {
+fn measures_do_not_depend_on_the_number_of_threads() {
     let graph = Arc::new(random(1500, 4000, 2));
     let embedding = vectors(&graph, 16, 1.0);
     for sources in [None, Some(700)] {
@@ -250,20 +250,20 @@ fn the_same_on_any_number_of_threads() {
     }
 }
 
-/// 95 % of the intervals should hold the exact value; 80 % is what no bad luck goes below.
+/// 95 % of the intervals should contain the exact value; 80 % allows for chance.
 #[test]
-fn intervals_of_samples_hold_the_exact_values() {
+fn confidence_intervals_contain_the_exact_values() {
     let graph = Arc::new(random(900, 1500, 5));
     let embedding = vectors(&graph, 8, 2.0);
     let exact = measure(&embedding, &graph, &MeasureConfig::default()).unwrap();
-    let (mut inside, mut of) = (0, 0);
+    let (mut inside, mut total) = (0, 0);
     for seed in 0..12 {
         let config = MeasureConfig { sources: Some(200), seed, ..Default::default() };
         let found = measure(&embedding, &graph, &config).unwrap();
         assert_eq!((found.counted, found.sources), (Counted::Sampled, 200));
         let interval = found.interval.unwrap();
         let mut check = |found: f64, exact: f64, half: f64| {
-            of += 1;
+            total += 1;
             inside += usize::from((found - exact).abs() <= half);
         };
         for d in 0..8 {
@@ -274,11 +274,11 @@ fn intervals_of_samples_hold_the_exact_values() {
         check(found.separation, exact.separation, interval.separation);
         check(found.mean_total_distance, exact.mean_total_distance, interval.mean_total_distance);
     }
-    assert!(inside * 100 >= of * 80 && inside < of, "{inside} of {of}");
+    assert!(inside * 100 >= total * 80 && inside < total, "{inside} of {total}");
 }
 
 #[test]
-fn walks_come_near_the_exact_meetings() {
+fn sampled_walks_approximate_exact_cooccurrence() {
     let graph = Arc::new(islands());
     let embedding = vectors(&graph, 4, 1.0);
     let exact = measure(&embedding, &graph, &MeasureConfig::default()).unwrap();
@@ -294,11 +294,11 @@ fn walks_come_near_the_exact_meetings() {
 }
 
 #[test]
-fn graphs_with_little_in_them() {
-    let names = |len| NodeIds::Range { start: 0, len };
+fn graphs_without_edges() {
+    let ids = |len| NodeIds::Range { start: 0, len };
     for (nodes, pairs) in [(1, 0), (3, 6)] {
         let graph = Arc::new(crate::graphs::graph(nodes, &[]));
-        let embedding = Embedding::new(names(nodes), 2, vec![1.0; 2 * nodes]).unwrap();
+        let embedding = Embedding::new(ids(nodes), 2, vec![1.0; 2 * nodes]).unwrap();
         let found = measure(&embedding, &graph, &MeasureConfig::default()).unwrap();
         assert_eq!((found.pairs.len(), found.spearman, found.separation_power), (0, None, None));
         assert_eq!(found.far.map_or(0, |far| far.pairs), pairs);
@@ -311,10 +311,10 @@ fn rows_are_matched_by_id() {
     let graph = Arc::new(path(5));
     let embedding = vectors(&graph, 3, 4.0);
     let order = [3_u32, 0, 4, 1, 2];
-    let words = order.map(|node| node.to_string());
+    let strings = order.map(|node| node.to_string());
     let table = order.iter().flat_map(|&node| embedding.vector(node)).copied().collect();
-    let names = NodeIds::StringIds(words.iter().map(String::as_str).collect());
-    let shuffled = Embedding::new(names, 3, table).unwrap();
+    let ids = NodeIds::StringIds(strings.iter().map(String::as_str).collect());
+    let shuffled = Embedding::new(ids, 3, table).unwrap();
     let config = MeasureConfig::default();
     assert_eq!(
         measure(&embedding, &graph, &config).unwrap(),

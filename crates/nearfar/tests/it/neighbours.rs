@@ -1,4 +1,4 @@
-//! Nearest vectors against comparing and sorting all of them.
+//! Nearest neighbours against sorting all pairs.
 
 use nearfar::embedding::{Embedding, Similarity};
 use nearfar::graph::{Node, NodeIds};
@@ -8,7 +8,7 @@ fn embedding(dim: usize, vectors: Vec<f32>) -> Embedding {
     Embedding::new(NodeIds::Range { start: 0, len: vectors.len() / dim }, dim, vectors).unwrap()
 }
 
-/// Slow and obvious, in double precision.
+/// All pairs, in double precision.
 fn naive(embedding: &Embedding, node: Node, by: Similarity) -> Vec<(Node, f64)> {
     let dot = |a: &[f32], b: &[f32]| -> f64 {
         a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
@@ -16,12 +16,12 @@ fn naive(embedding: &Embedding, node: Node, by: Similarity) -> Vec<(Node, f64)> 
     let centre = embedding.vector(node);
     let similarity = |other: Node| {
         let vector = embedding.vector(other);
-        let lengths = dot(centre, centre).sqrt() * dot(vector, vector).sqrt();
+        let norms = dot(centre, centre).sqrt() * dot(vector, vector).sqrt();
         match by {
-            // A sum of nothing but minus zeros is one; to the order it is zero.
+            // A sum of negative zeros is −0; adding 0 makes it 0.
             Similarity::Dot => dot(centre, vector) + 0.0,
-            Similarity::Cosine if lengths == 0.0 => 0.0,
-            Similarity::Cosine => dot(centre, vector) / lengths,
+            Similarity::Cosine if norms == 0.0 => 0.0,
+            Similarity::Cosine => dot(centre, vector) / norms,
         }
     };
     let others = (0..embedding.nodes() as Node).filter(|&other| other != node);
@@ -33,7 +33,7 @@ fn naive(embedding: &Embedding, node: Node, by: Similarity) -> Vec<(Node, f64)> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Small integers, so that both are exact where they do not divide, and ties abound.
+    /// Small integers, so that dot products are exact and ties frequent.
     #[test]
     fn dot_products_are_exact_on_integers(
         (dim, values) in (1_usize..40).prop_flat_map(|dim| {
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn cosines_are_those_of_the_best(
+    fn cosines_match_the_naive_search(
         (dim, values) in (1_usize..70).prop_flat_map(|dim| {
             let values = prop::collection::vec(-1_f32..1.0, dim * 25);
             (Just(dim), values)
@@ -63,7 +63,7 @@ proptest! {
         scales in prop::collection::vec(-44_i32..37, 25),
         scaled in any::<bool>(),
     ) {
-        // Cosines do not depend on lengths, however extreme.
+        // Cosines do not depend on norms, however extreme.
         let scale = |row: usize| if scaled { 10_f64.powi(scales[row]) } else { 1.0 };
         let cells = values.iter().enumerate();
         let values = cells.map(|(at, &value)| (f64::from(value) * scale(at / dim)) as f32);
@@ -82,8 +82,8 @@ proptest! {
 }
 
 #[test]
-fn any_number_of_threads_and_any_batch_gives_the_same_bits() {
-    // More rows than one tile holds.
+fn results_do_not_depend_on_threads_or_batches() {
+    // More rows than a tile.
     let vectors = (0..20_000 * 24).map(|at| (at as f32 * 0.731).sin()).collect();
     let embedding = embedding(24, vectors);
     let nodes: Vec<Node> = (0..40).map(|i| i * 499).collect();

@@ -1,4 +1,4 @@
-//! The data of a report, unpacked as the page does it.
+//! The data of a report, decoded as by the page.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use nearfar::rng::{Purpose, Rng};
 use serde_json::Value;
 
 struct Unpacked {
-    head: Value,
+    header: Value,
     bytes: Vec<u8>,
 }
 
 impl Unpacked {
     fn new(page: &str) -> Self {
         let data = page.split("id=\"data\">").nth(1).unwrap().split('<').next().unwrap();
-        let packed = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+        let compressed = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
         let mut all = Vec::new();
-        flate2::read::ZlibDecoder::new(&*packed).read_to_end(&mut all).unwrap();
+        flate2::read::ZlibDecoder::new(&*compressed).read_to_end(&mut all).unwrap();
         let length = u32::from_le_bytes(all[..4].try_into().unwrap()) as usize;
-        let head = serde_json::from_slice(&all[4..4 + length]).unwrap();
-        Self { head, bytes: all.split_off((4 + length).next_multiple_of(4)) }
+        let header = serde_json::from_slice(&all[4..4 + length]).unwrap();
+        Self { header, bytes: all.split_off((4 + length).next_multiple_of(4)) }
     }
 
     fn section(&self, name: &str) -> Option<&[u8]> {
-        let place = self.head["sections"].get(name)?;
-        let [start, length] = [0, 1].map(|at| place[at].as_u64().unwrap() as usize);
+        let range = self.header["sections"].get(name)?;
+        let [start, length] = [0, 1].map(|at| range[at].as_u64().unwrap() as usize);
         assert_eq!(start % 4, 0);
         Some(&self.bytes[start..start + length])
     }
 }
 
-fn random(nodes: usize, dim: usize, names: NodeIds) -> Embedding {
+fn random(nodes: usize, dim: usize, ids: NodeIds) -> Embedding {
     let mut rng = Rng::new(2, Purpose::Start, 0, 0);
     let vectors = (0..nodes * dim).map(|_| rng.unit() as f32 - 0.5).collect();
-    Embedding::new(names, dim, vectors).unwrap()
+    Embedding::new(ids, dim, vectors).unwrap()
 }
 
 fn edges(bytes: &[u8], nodes: usize) -> Vec<(Node, Node)> {
@@ -65,7 +65,7 @@ fn edges(bytes: &[u8], nodes: usize) -> Vec<(Node, Node)> {
 }
 
 #[test]
-fn edges_labels_and_similarities_come_through() {
+fn edges_labels_and_similarities_are_in_the_page() {
     let dataset = read("builtin:sparse", &ReadOptions::default()).unwrap();
     let graph: Arc<Graph> = Arc::new(dataset.graph);
     let embedding = random(2000, 8, graph.ids().clone());
@@ -87,34 +87,34 @@ fn edges_labels_and_similarities_come_through() {
         assert_eq!(u32::from(u16::from_le_bytes(*bytes)), of[0]);
     }
     assert_eq!(page.section("tsne").unwrap().len(), 8000);
-    assert!(page.section("names").is_none(), "0, 1, 2, … need no names");
-    assert_eq!(page.head["similarity"]["dims"], 8);
-    assert!(page.head["similarity"]["error"].as_f64().unwrap() < 0.01);
-    assert_eq!(page.head["map"]["fitted"], 50);
+    assert!(page.section("names").is_none(), "the ids 0, 1, 2, … are not stored");
+    assert_eq!(page.header["similarity"]["dims"], 8);
+    assert!(page.header["similarity"]["error"].as_f64().unwrap() < 0.01);
+    assert_eq!(page.header["map"]["fitted"], 50);
 }
 
-/// Too many nodes and too long vectors for a page: some nodes, in fewer dimensions, and it says so.
+/// Too many nodes and dimensions for a page: a sample of nodes, in fewer dimensions, with a note.
 #[test]
-fn what_is_too_large_is_sampled() {
-    let names = NodeIds::StringIds((0..100_500).map(|node| format!("node {node}")).collect());
-    let embedding = random(100_500, 128, names);
+fn large_embeddings_are_sampled() {
+    let ids = NodeIds::StringIds((0..100_500).map(|node| format!("node {node}")).collect());
+    let embedding = random(100_500, 128, ids);
     let config = ReportConfig { points: 10, ..Default::default() };
     let page = report(&Subject::new("large", &embedding), &config).unwrap();
     assert!(page.len() < 12_000_000, "{}", page.len());
     let page = Unpacked::new(&page);
-    assert_eq!((&page.head["nodes"], &page.head["shown"]), (&100_500.into(), &100_000.into()));
-    assert!(page.head["notes"][0].as_str().unwrap().contains("100000 random nodes of 100500"));
-    let names: Vec<String> = serde_json::from_slice(page.section("names").unwrap()).unwrap();
-    assert_eq!(names.len(), 100_000);
-    let dims = page.head["similarity"]["dims"].as_u64().unwrap();
+    assert_eq!((&page.header["nodes"], &page.header["shown"]), (&100_500.into(), &100_000.into()));
+    assert!(page.header["notes"][0].as_str().unwrap().contains("100000 of 100500 nodes"));
+    let ids: Vec<String> = serde_json::from_slice(page.section("names").unwrap()).unwrap();
+    assert_eq!(ids.len(), 100_000);
+    let dims = page.header["similarity"]["dims"].as_u64().unwrap();
     assert!((32..128).contains(&dims), "{dims}");
 }
 
 #[test]
-fn rows_have_to_be_those_of_the_graph() {
+fn rows_must_be_in_the_order_of_the_graph() {
     let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
-    let names = NodeIds::StringIds((0..34).rev().map(|node| node.to_string()).collect());
-    let embedding = random(34, 4, names);
+    let ids = NodeIds::StringIds((0..34).rev().map(|node| node.to_string()).collect());
+    let embedding = random(34, 4, ids);
     let subject = Subject { graph: Some(&graph), ..Subject::new("karate", &embedding) };
     let error = report(&subject, &ReportConfig::default()).unwrap_err().to_string();
     assert!(error.contains("not in the same order"), "{error}");

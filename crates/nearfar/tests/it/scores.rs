@@ -1,4 +1,4 @@
-//! Scores against scikit-learn's: the files of tests/scores, which scripts/make-scores writes.
+//! Scores against scikit-learn: the files in tests/scores, written by scripts/make-scores.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use nearfar::evaluate::ranking::{average_precision, roc_auc};
 use nearfar::evaluate::{Classification, ClassifyConfig, classify};
 use nearfar::graph::{Labels, NodeIds, Split};
 
-/// The scores at the start of a file, and the columns of the lines below.
+/// The expected scores in the comments of a file, and the columns of its other lines.
 fn golden(name: &str) -> (HashMap<String, f64>, Vec<Vec<String>>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scores").join(name);
     let text = fs::read_to_string(path).unwrap();
@@ -26,22 +26,23 @@ fn classified(name: &str) -> (HashMap<String, f64>, Classification) {
     let (scores, rows) = golden(name);
     let numbers = |row: &Vec<String>| row[2..].iter().map(|x| x.parse::<f32>().unwrap()).collect();
     let vectors: Vec<Vec<f32>> = rows.iter().map(numbers).collect();
-    let names = NodeIds::Range { start: 0, len: rows.len() };
-    let embedding = Embedding::new(names, vectors[0].len(), vectors.concat()).unwrap();
+    let ids = NodeIds::Range { start: 0, len: rows.len() };
+    let embedding = Embedding::new(ids, vectors[0].len(), vectors.concat()).unwrap();
     let labels = |row: &Vec<String>| {
         row[1].split(',').filter(|label| !label.is_empty()).map(|l| l.parse().unwrap()).collect()
     };
     let of: Vec<Vec<u32>> = rows.iter().map(labels).collect();
-    let most = of.iter().flatten().max().unwrap() + 1;
-    let labels = Labels { names: (0..most).map(|label| label.to_string()).collect(), of };
-    let part = |row: &Vec<String>| Some(if row[0] == "train" { Split::Train } else { Split::Test });
-    let splits = rows.iter().map(part).collect();
+    let classes = of.iter().flatten().max().unwrap() + 1;
+    let labels = Labels { names: (0..classes).map(|label| label.to_string()).collect(), of };
+    let split =
+        |row: &Vec<String>| Some(if row[0] == "train" { Split::Train } else { Split::Test });
+    let splits = rows.iter().map(split).collect();
     let config = ClassifyConfig { per_class: true, ..Default::default() };
     (scores, classify(&embedding, &labels, Some(&splits), &config).unwrap())
 }
 
 #[test]
-fn classification_agrees() {
+fn classification_scores_match_scikit_learn() {
     for name in ["classify-two.tsv", "classify-three.tsv", "classify-several.tsv"] {
         let (expected, found) = classified(name);
         let top_k = found.test.top_k.as_ref();
@@ -56,7 +57,7 @@ fn classification_agrees() {
             };
             assert!((found.mean - expected).abs() < 1e-12, "{name}: {score} {found} {expected}");
         }
-        // The table of classes leads to the same mean.
+        // The scores per class have the same mean.
         let classes = found.per_class.unwrap();
         let mean = classes.iter().map(|class| class.f1).sum::<f64>() / classes.len() as f64;
         let f1_macro = found.test.top_k.map_or(found.test.f1_macro, |top_k| top_k.f1_macro);
@@ -65,7 +66,7 @@ fn classification_agrees() {
 }
 
 #[test]
-fn rankings_agree() {
+fn ranking_scores_match_scikit_learn() {
     for name in ["ranking-ties.tsv", "ranking-no-ties.tsv"] {
         let (expected, rows) = golden(name);
         let of = |side: &str| -> Vec<f64> {

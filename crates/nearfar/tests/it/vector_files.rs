@@ -1,5 +1,5 @@
-//! Vectors in files: what was saved is what is loaded, in every format; and files of the libraries
-//! that people use, of which `scripts/make-fixtures` wrote some into `tests/vectors`.
+//! Files of vectors: round trips in every format, and files of other libraries, written to
+//! `tests/vectors` by `scripts/make-fixtures`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Node, NodeIds};
 use proptest::prelude::*;
 
-const ENDINGS: [(&str, Format); 6] = [
+const EXTENSIONS: [(&str, Format); 6] = [
     ("npy", Format::Npy),
     ("w2v", Format::Word2vec),
     ("txt", Format::Word2vec),
@@ -19,10 +19,10 @@ const ENDINGS: [(&str, Format); 6] = [
 const WORDS: [&str; 5] = ["ann", "bob, the 2nd", "carl \"c\"", "dörte", "eve"];
 const ONE_WORD: [&str; 5] = ["ann", "bob", "carl", "dörte", "eve"];
 
-/// The endings that this build writes.
-fn endings() -> impl Iterator<Item = (&'static str, Format)> {
+/// The file extensions that this build writes.
+fn extensions() -> impl Iterator<Item = (&'static str, Format)> {
     let parquet = cfg!(feature = "parquet");
-    ENDINGS.into_iter().filter(move |&(_, format)| parquet || format != Format::Parquet)
+    EXTENSIONS.into_iter().filter(move |&(_, format)| parquet || format != Format::Parquet)
 }
 
 fn ids(embedding: &Embedding) -> Vec<String> {
@@ -44,9 +44,9 @@ fn embedding_of(ids: &[&str], dim: usize) -> Embedding {
     Embedding::new(NodeIds::StringIds(ids.iter().collect()), dim, vectors).unwrap()
 }
 
-/// A float that is finite: any bits, and those that are hard.
+/// Finite floats: random bits and edge cases.
 fn finite() -> impl Strategy<Value = f32> {
-    let hard = prop::sample::select(vec![
+    let edge_cases = prop::sample::select(vec![
         0.0,
         -0.0,
         f32::MIN_POSITIVE,
@@ -58,10 +58,10 @@ fn finite() -> impl Strategy<Value = f32> {
         16_777_217.0,
     ]);
     let any = any::<u32>().prop_map(f32::from_bits).prop_filter("finite", |f| f.is_finite());
-    prop_oneof![hard, any]
+    prop_oneof![edge_cases, any]
 }
 
-/// An embedding with ids of these characters.
+/// Embeddings with ids that match a pattern.
 fn embeddings(id: &'static str) -> impl Strategy<Value = Embedding> {
     (1_usize..6, prop::collection::hash_set(id, 1..20)).prop_flat_map(|(dim, ids)| {
         let ids: Vec<String> = ids.into_iter().collect();
@@ -71,28 +71,28 @@ fn embeddings(id: &'static str) -> impl Strategy<Value = Embedding> {
     })
 }
 
-fn round_trip(embedding: &Embedding, ending: &str) {
+fn round_trip(embedding: &Embedding, extension: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(format!("x.{ending}"));
+    let path = folder.path().join(format!("x.{extension}"));
     check_writable(&path, None, embedding.ids()).unwrap();
     embedding.save(&path, None).unwrap();
-    same(&Embedding::load(&path).unwrap(), embedding, ending);
-    let files = if ending == "npy" { 2 } else { 1 };
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), files, "{ending}");
+    same(&Embedding::load(&path).unwrap(), embedding, extension);
+    let files = if extension == "npy" { 2 } else { 1 };
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), files, "{extension}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn one_word_ids_survive_in_every_format(embedding in embeddings("[^\\s\u{feff}]{1,5}")) {
-        for (ending, _) in endings() {
-            round_trip(&embedding, ending);
+    fn ids_without_whitespace_survive_in_every_format(embedding in embeddings("[^\\s\u{feff}]{1,5}")) {
+        for (extension, _) in extensions() {
+            round_trip(&embedding, extension);
         }
     }
 
     #[test]
-    fn ids_of_one_line_survive_where_lines_are_rows(
+    fn ids_without_line_breaks_survive_in_line_formats(
         embedding in embeddings("[^\t\r\n\u{feff}]{1,5}"),
     ) {
         round_trip(&embedding, "npy");
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn any_id_survives_where_it_has_its_own_place(
+    fn any_id_survives_in_binary_formats(
         embedding in embeddings("(?s).{1,5}|[\n\r\t \u{feff}]{1,3}"),
     ) {
         if cfg!(feature = "parquet") {
@@ -111,54 +111,56 @@ proptest! {
 }
 
 #[test]
-fn many_rows_survive_over_all_blocks_and_threads() {
+fn many_rows_survive() {
     let n = 30_000;
-    let names = NodeIds::Range { start: 5, len: n };
+    let ids = NodeIds::Range { start: 5, len: n };
     let vectors = (0..n * 33).map(|at| (at as f32 * 0.37).sin() * 1e-3).collect();
-    let embedding = Embedding::new(names, 33, vectors).unwrap();
-    for (ending, _) in endings() {
-        round_trip(&embedding, ending);
+    let embedding = Embedding::new(ids, 33, vectors).unwrap();
+    for (extension, _) in extensions() {
+        round_trip(&embedding, extension);
     }
 }
 
 #[test]
-fn a_format_that_is_named_is_recognised_by_what_is_in_the_file() {
+fn formats_are_recognised_by_content() {
     let folder = tempfile::tempdir().unwrap();
     let embedding = embedding_of(&ONE_WORD, 3);
-    for (ending, format) in endings() {
-        let path = folder.path().join(format!("{ending}.dat"));
+    for (extension, format) in extensions() {
+        let path = folder.path().join(format!("{extension}.dat"));
         embedding.save(&path, Some(format)).unwrap();
         match Embedding::load(&path) {
-            Ok(loaded) => same(&loaded, &embedding, ending),
+            Ok(loaded) => same(&loaded, &embedding, extension),
             Err(error) => {
-                assert_eq!(ending, "tsv");
-                assert!(error.to_string().contains("neither its ending nor its start"), "{error}");
+                assert_eq!(extension, "tsv");
+                let error = error.to_string();
+                assert!(error.contains("unknown file extension and content"), "{error}");
             }
         }
     }
 }
 
 #[test]
-fn packed_files_are_read() {
+fn compressed_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let embedding = embedding_of(&ONE_WORD, 3);
-    for (ending, _) in endings() {
-        let path = folder.path().join(format!("x.{ending}"));
+    for (extension, _) in extensions() {
+        let path = folder.path().join(format!("x.{extension}"));
         embedding.save(&path, None).unwrap();
-        let packed = folder.path().join(format!("x.{ending}.zst"));
-        fs::write(&packed, zstd::encode_all(&fs::read(&path).unwrap()[..], 1).unwrap()).unwrap();
-        same(&Embedding::load(&packed).unwrap(), &embedding, ending);
+        let compressed = folder.path().join(format!("x.{extension}.zst"));
+        fs::write(&compressed, zstd::encode_all(&fs::read(&path).unwrap()[..], 1).unwrap())
+            .unwrap();
+        same(&Embedding::load(&compressed).unwrap(), &embedding, extension);
     }
 }
 
 #[test]
-fn text_is_what_others_expect() {
+fn text_files_are_as_other_libraries_expect() {
     let folder = tempfile::tempdir().unwrap();
-    let names = NodeIds::StringIds(["ann", "7"].into_iter().collect());
+    let ids = NodeIds::StringIds(["ann", "7"].into_iter().collect());
     let vectors = vec![1.0, -0.1, 1e-9, 1e20, f32::NAN, f32::INFINITY];
-    let embedding = Embedding::new(names, 3, vectors).unwrap();
-    let text = |ending: &str| {
-        let path = folder.path().join(format!("x.{ending}"));
+    let embedding = Embedding::new(ids, 3, vectors).unwrap();
+    let text = |extension: &str| {
+        let path = folder.path().join(format!("x.{extension}"));
         embedding.save(&path, None).unwrap();
         let loaded = Embedding::load(&path).unwrap();
         assert!(loaded.check_finite().is_err() && loaded.vector(1)[1].is_nan());
@@ -176,7 +178,7 @@ fn files_of_other_libraries() {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert!(files.len() > 20, "the files are gone");
+    assert!(files.len() > 20, "tests/vectors is incomplete");
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap();
         if name.ends_with(".nodes.tsv")

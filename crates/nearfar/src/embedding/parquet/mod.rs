@@ -1,10 +1,9 @@
-//! Vectors in Parquet files, `.parquet`: a column `node` of texts and a column `vector` of lists,
-//! one row a node. That is one column for a vector, which data frames, databases and vector stores
-//! all take, where a column for each dimension would make hundreds.
+//! Embeddings as Parquet, `.parquet`: a string column `node` and a list column `vector`, one row per
+//! node. Data frames, databases and vector stores read such a list column.
 //!
-//! Read are also files with a column for each dimension: all that hold floats, in their order. The
-//! ids are the column `node`, `id` or pandas' index, or else the only one of texts or integers; if
-//! there is none, they are 0, 1, 2 and so on.
+//! Files with one float column per dimension are read too, in column order. The ids are the column
+//! `node`, `id` or pandas' index, or else the only string or integer column; without one they are
+//! 0, 1, 2, ….
 
 mod read;
 mod write;

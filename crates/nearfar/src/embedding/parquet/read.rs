@@ -23,7 +23,7 @@ const BATCH: usize = 1 << 12;
 pub(in super::super) fn read(path: &Path) -> Result<Embedding> {
     // As for graphs: the library panics on some broken files, and nothing outlives a failed read.
     catch_unwind(AssertUnwindSafe(|| read_rows(path)))
-        .unwrap_or_else(|_| Err(broken(path, "a page that cannot be decoded")))
+        .unwrap_or_else(|_| Err(broken(path, "a page cannot be decoded")))
 }
 
 fn read_rows(path: &Path) -> Result<Embedding> {
@@ -81,18 +81,18 @@ impl Layout {
         let id = match (id, &ids[..]) {
             (Some(at), _) | (None, &[at]) => Some(at),
             (None, []) => None,
-            _ => return Err("several columns may be the ids; call one 'node'".to_owned()),
+            _ => return Err("several columns may hold the ids; name one 'node'".to_owned()),
         };
         let floats: Vec<usize> = (0..columns.len()).filter(is_float).collect();
         let values = match floats.iter().copied().filter(lists).collect::<Vec<_>>()[..] {
             [at] => Values::Lists(at),
             [] => Values::Columns(floats.into_iter().filter(plain).collect()),
-            _ => return Err("several columns of lists of floats; keep one, 'vector'".to_owned()),
+            _ => return Err("several columns are lists of floats; keep one, 'vector'".to_owned()),
         };
         if matches!(&values, Values::Columns(columns) if columns.is_empty()) {
             let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
             return Err(format!(
-                "no column of floats or of lists of floats; it has: {}",
+                "no column of floats or lists of floats; found: {}",
                 names.join(", ")
             ));
         }
@@ -141,7 +141,7 @@ impl Table {
             }
             row += rows;
         }
-        let missing = || format!("{} ids for {} vectors; write it again", row, self.rows);
+        let missing = || format!("{} ids for {} vectors; write the file again", row, self.rows);
         Ok(if row == self.rows { Ok(()) } else { Err(missing()) })
     }
 
@@ -211,7 +211,7 @@ impl Table {
             };
             if let Some(at) = levels.iter().position(|&level| level < present) {
                 let row = row_of(at);
-                return Ok(Err(format!("the vector in row {row} is empty, or null in part")));
+                return Ok(Err(format!("the vector in row {row} is empty or has nulls")));
             }
             if self.dim == 0 {
                 let next = repeats.iter().skip(1).position(|&repeat| repeat == 0);
@@ -224,7 +224,7 @@ impl Table {
                 let row =
                     wrong.map_or(self.rows + rows, |at| self.rows + at.saturating_sub(1) / dim + 1);
                 return Ok(Err(format!(
-                    "the vector in row {row} has not {dim} numbers, as the first one has"
+                    "the vector in row {row} does not have {dim} values like the first row"
                 )));
             }
             self.rows += rows;

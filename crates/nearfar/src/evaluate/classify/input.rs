@@ -1,4 +1,4 @@
-//! Labels and splits for the rows of an embedding: reading them, and what can be wrong with them.
+//! Labels and splits for the rows of an embedding: reading and validation.
 
 use std::path::{Path, PathBuf};
 
@@ -21,31 +21,33 @@ pub fn read_splits(path: &Path, embedding: &Embedding) -> Result<Splits> {
     read_known_splits(file.as_deref().unwrap_or(path), known(embedding))
 }
 
-/// The splits of a dataset folder, if it is one and has any.
+/// The splits file of a dataset folder; `None` if the path is not a folder or has no such file.
 pub fn splits_in(folder: &Path) -> Option<PathBuf> {
     find(folder, "splits.tsv")
 }
 
-/// Checks that vectors, labels and splits belong together.
+/// Checks that vectors, labels and splits have the same number of rows and valid label indices.
 pub(super) fn check(embedding: &Embedding, labels: &Labels, splits: Option<&Splits>) -> Result<()> {
     embedding.check_finite()?;
     let rows = embedding.nodes();
     for (name, found) in [("labels", Some(labels.of.len())), ("splits", splits.map(Vec::len))] {
         if let Some(found) = found.filter(|found| *found != rows) {
-            let message = format!("{name} of {found} nodes for {rows} vectors; it takes one each");
+            let message =
+                format!("{name} of {found} nodes for {rows} vectors; expected one for each");
             return Err(Error::Option(message));
         }
     }
     if let Some(&label) =
         labels.of.iter().flatten().find(|label| **label as usize >= labels.names.len())
     {
-        let message = format!("label {label} of {}; labels are counted from 0", labels.names.len());
+        let last = labels.names.len().saturating_sub(1);
+        let message = format!("label {label} is out of range; expected 0 to {last}");
         return Err(Error::Option(message));
     }
     Ok(())
 }
 
-/// Random parts need two nodes of every class: one to learn from and one to score.
+/// Random splits need two nodes of every class: one to train on and one to test on.
 pub(super) fn check_members(embedding: &Embedding, labels: &Labels) -> Result<()> {
     let mut members = vec![(0_usize, 0); labels.names.len()];
     for (row, of) in (0..).zip(&labels.of) {
@@ -55,15 +57,15 @@ pub(super) fn check_members(embedding: &Embedding, labels: &Labels) -> Result<()
         }
     }
     if labels.of.iter().all(Vec::is_empty) {
-        return Err(Error::Option("no node has a label; give a file that has some".to_owned()));
+        return Err(Error::Option("no node has a label; give a file with labels".to_owned()));
     }
     match members.iter().position(|(count, _)| *count == 1) {
         None => Ok(()),
-        Some(alone) => Err(Error::Option(format!(
-            "class '{}' has one member, node '{}', which cannot be trained on and tested; remove \
-             its label, or give the parts by --splits",
-            labels.names[alone],
-            embedding.ids().get(members[alone].1)
+        Some(class) => Err(Error::Option(format!(
+            "class '{}' has only one node, '{}', and needs one to train on and one to test on; \
+             remove its label, or give fixed splits with --splits",
+            labels.names[class],
+            embedding.ids().get(members[class].1)
         ))),
     }
 }
@@ -73,11 +75,11 @@ fn known(embedding: &Embedding) -> Known<'_> {
     Known { ids: embedding.ids(), otherwise }
 }
 
-/// The file in a dataset folder; nothing if the path is a file itself.
+/// The file in a dataset folder; `None` if the path is a file itself.
 fn in_folder(path: &Path, name: &str) -> Result<Option<PathBuf>> {
     if !path.is_dir() {
         return Ok(None);
     }
-    let missing = || Error::file(path, format!("there is no {name} in this folder; give a file"));
+    let missing = || Error::file(path, format!("no {name} in this folder; give a file"));
     find(path, name).map(Some).ok_or_else(missing)
 }

@@ -1,5 +1,5 @@
-//! Node classification: a linear classifier learns the labels of some nodes from their vectors,
-//! and is scored on others.
+//! Node classification: logistic regression is trained on the vectors and labels of some nodes and
+//! scored on others.
 
 mod input;
 mod run;
@@ -13,33 +13,33 @@ use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Splits};
 pub use input::{read_labels, read_splits, splits_in};
-use run::{Run, Scores, Tally};
-use split::Parts;
+use run::{ClassifyRun, RunScores, TestOutcomes};
+use split::NodeSplit;
 
-/// How nodes are classified.
+/// Settings of node classification.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ClassifyConfig {
-    /// Share of the labelled nodes to train on; the others are for testing [default: 0.1]
+    /// Fraction of the labelled nodes to train on; the others are tested [default: 0.1]
     #[cfg_attr(feature = "clap", arg(long, value_name = "R"))]
     pub train_ratio: Option<f64>,
-    /// Random divisions into train and test
+    /// Number of random train/test splits
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().repeats))]
     pub repeats: usize,
-    /// Take the same share of every class to train on
+    /// Train on the same fraction of every class
     #[cfg_attr(feature = "clap", arg(long))]
     pub stratified: bool,
-    /// How much the classifier trusts its examples: the inverse of the pull to zero
+    /// Inverse L2 strength (scikit-learn's `C`)
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().c))]
     pub c: f64,
-    /// Seed of the random divisions
+    /// Seed of the random splits
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
-    /// Also show precision, recall and F1 of every class, of all runs together
+    /// Also report precision, recall and F1 of every class, summed over all runs
     #[cfg_attr(feature = "clap", arg(long))]
     pub per_class: bool,
-    /// Also show how often each class was taken for which, of all runs together
+    /// Also report the confusion matrix, summed over all runs
     #[cfg_attr(feature = "clap", arg(long))]
     pub confusion: bool,
 }
@@ -58,112 +58,113 @@ impl Default for ClassifyConfig {
     }
 }
 
-/// How well nodes could be classified.
+/// The result of node classification.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Classification {
     /// Nodes with a vector.
     pub nodes: usize,
-    /// Numbers in a vector.
+    /// Dimensions of a vector.
     pub dim: usize,
-    /// Different labels.
+    /// Number of different labels.
     pub classes: usize,
-    /// Whether a node may have several.
+    /// Whether some node has several labels.
     pub multi_label: bool,
-    /// Where the parts come from.
+    /// How nodes were split.
     pub protocol: SplitMethod,
-    /// The classifier's trust in its examples.
+    /// Inverse L2 strength of the classifier.
     pub c: f64,
-    /// Nodes to train on, in one run.
+    /// Training nodes of one run.
     pub train: usize,
-    /// The scores on test.
+    /// Scores on test.
     #[serde(flatten)]
-    pub test: Part,
-    /// The scores on validation, where there is such a part.
+    pub test: SplitScores,
+    /// Scores on validation, if the splits have such nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub val: Option<Part>,
-    /// Every class of the test parts, if asked for.
+    pub val: Option<SplitScores>,
+    /// Scores of every class on test, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_class: Option<Vec<ClassScores>>,
-    /// Which class was taken for which in the test parts, if asked for.
+    /// Confusion matrix on test, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confusion: Option<ConfusionTable>,
 }
 
-/// Where train and test parts come from.
+/// How nodes are split into train, validation and test.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "splits", rename_all = "snake_case")]
 pub enum SplitMethod {
-    /// From a file.
+    /// Splits given by the caller.
     Fixed,
-    /// By chance.
+    /// Random train/test splits.
     Random {
-        /// The share of nodes to train on.
+        /// Fraction of the labelled nodes to train on.
         train_ratio: f64,
-        /// How many times.
+        /// Number of splits.
         repeats: usize,
-        /// Whether every class has its share.
+        /// Whether the fraction holds for every class.
         stratified: bool,
         /// The seed.
         seed: u64,
     },
 }
 
-/// The scores on one part of the nodes. Where nodes have several labels, the first three are
-/// over all yes-or-no decisions in one list, as in `ravelled`.
+/// The scores on one split of the nodes. Where nodes have several labels, `f1_macro`, `f1_micro` and
+/// `accuracy` are over all binary decisions, as in `ravelled`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Part {
-    /// Nodes in it, in one run.
+pub struct SplitScores {
+    /// Nodes scored in one run.
     #[serde(rename = "scored")]
     pub nodes: usize,
-    /// The mean of F1 over classes.
+    /// Unweighted mean of F1 over classes.
     pub f1_macro: MeanStd,
-    /// F1 of all classes together.
+    /// F1 of the counts summed over classes.
     pub f1_micro: MeanStd,
-    /// The share of right decisions.
+    /// Fraction of correct decisions.
     pub accuracy: MeanStd,
-    /// Several labels: the paper's way, all yes-or-no decisions in one list.
+    /// Several labels per node: F1 over all binary decisions (node, label), as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ravelled: Option<F1>,
-    /// Several labels: the usual way, the most probable labels, as many as the node has.
+    /// Several labels per node: F1 of the k most probable labels, where k is the node's number of
+    /// labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<F1>,
 }
 
-/// F1 in both means.
+/// F1-macro and F1-micro.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct F1 {
-    /// The mean of F1 over classes.
+    /// Unweighted mean of F1 over classes.
     pub f1_macro: MeanStd,
-    /// F1 of all classes together.
+    /// F1 of the counts summed over classes.
     pub f1_micro: MeanStd,
 }
 
-/// The scores of one class, of all runs together.
+/// The scores of one class, summed over all runs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClassScores {
     /// The label.
     pub label: String,
-    /// The share of what was given to the class that belongs to it.
+    /// TP / (TP + FP).
     pub precision: f64,
-    /// The share of what belongs to the class that was given to it.
+    /// TP / (TP + FN).
     pub recall: f64,
-    /// The harmonic mean of the two.
+    /// Harmonic mean of precision and recall.
     pub f1: f64,
-    /// Nodes that belong to it.
+    /// Test nodes with this label.
     pub support: u64,
 }
 
-/// Which class was taken for which, of all runs together.
+/// Confusion matrix, summed over all runs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ConfusionTable {
     /// The labels of rows and columns.
     pub labels: Vec<String>,
-    /// For every true class, how many of its nodes were given to each.
+    /// Counts by true class (row) and predicted class (column).
     pub counts: Vec<Vec<u64>>,
 }
 
-/// Trains a logistic regression on the vectors of some nodes and scores it on others: those that
-/// `splits` say, or else random ones, several times.
+/// Trains logistic regression on the vectors of some nodes and scores it on others: as `splits` say,
+/// or on `config.repeats` random splits.
 ///
 /// ```
 /// use nearfar::embedding::Embedding;
@@ -188,23 +189,24 @@ pub fn classify(
     input::check(embedding, labels, splits)?;
     let multi_label = labels.of.iter().any(|labels| labels.len() > 1);
     if multi_label && config.confusion {
-        let message = "nodes have several labels: none is taken for another; ask for --per-class";
-        return Err(Error::conflict(message.to_owned()));
+        let message = "a confusion matrix needs one label per node, and some nodes have several; use \
+                       --per-class";
+        return Err(Error::Option(message.to_owned()));
     }
-    let (protocol, parts) = match splits {
+    let (protocol, splits) = match splits {
         Some(splits) => {
-            (SplitMethod::Fixed, vec![Parts::fixed(embedding, labels, splits, multi_label)?])
+            (SplitMethod::Fixed, vec![NodeSplit::fixed(embedding, labels, splits, multi_label)?])
         }
-        None => random(embedding, labels, config, multi_label)?,
+        None => random_splits(embedding, labels, config, multi_label)?,
     };
-    let runs: Vec<Result<Run>> = parts
+    let runs: Vec<Result<ClassifyRun>> = splits
         .par_iter()
-        .map(|parts| Run::new(embedding, labels, parts, config.c, multi_label))
+        .map(|split| ClassifyRun::new(embedding, labels, split, config.c, multi_label))
         .collect();
-    // The first failure counts, not the fastest.
-    let runs = runs.into_iter().collect::<Result<Vec<Run>>>()?;
-    let test: Vec<&Scores> = runs.iter().map(|run| &run.test).collect();
-    let val: Vec<&Scores> = runs.iter().filter_map(|run| run.val.as_ref()).collect();
+    // Report the error of the first run, whichever thread failed first.
+    let runs = runs.into_iter().collect::<Result<Vec<ClassifyRun>>>()?;
+    let test: Vec<&RunScores> = runs.iter().map(|run| &run.test).collect();
+    let val: Vec<&RunScores> = runs.iter().filter_map(|run| run.val.as_ref()).collect();
     Ok(Classification {
         nodes: embedding.nodes(),
         dim: embedding.dim(),
@@ -212,65 +214,66 @@ pub fn classify(
         multi_label,
         protocol,
         c: config.c,
-        train: parts[0].train.len(),
-        test: Part::of(&test, parts[0].test.len()),
-        val: (!val.is_empty()).then(|| Part::of(&val, parts[0].val.len())),
+        train: splits[0].train.len(),
+        test: SplitScores::of(&test, splits[0].test.len()),
+        val: (!val.is_empty()).then(|| SplitScores::of(&val, splits[0].val.len())),
         per_class: config.per_class.then(|| per_class(labels, &runs)),
         confusion: if config.confusion { confusion(labels, &runs) } else { None },
     })
 }
 
 impl ClassifyConfig {
-    /// Checks what can be checked without vectors.
+    /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::conflict(message));
+        let refuse = |message: String| Err(Error::Option(message));
         match *self {
             Self { train_ratio: Some(ratio), .. } if !(ratio > 0.0 && ratio < 1.0) => {
-                refuse(format!("train-ratio is {ratio}; it takes a share between 0 and 1"))
+                refuse(format!("train-ratio is {ratio}; expected a fraction between 0 and 1"))
             }
-            Self { repeats: 0, .. } => refuse("repeats is 0; it takes at least 1".to_owned()),
+            Self { repeats: 0, .. } => refuse("repeats is 0; expected at least 1".to_owned()),
             Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                refuse(format!("c is {c}; it takes a number above 0"))
+                refuse(format!("c is {c}; expected a number above 0"))
             }
             _ => Ok(()),
         }
     }
 }
 
-fn random(
+fn random_splits(
     embedding: &Embedding,
     labels: &Labels,
     config: &ClassifyConfig,
     multi_label: bool,
-) -> Result<(SplitMethod, Vec<Parts>)> {
+) -> Result<(SplitMethod, Vec<NodeSplit>)> {
     let &ClassifyConfig { repeats, stratified, seed, .. } = config;
     let train_ratio = config.train_ratio.unwrap_or(0.1);
     if multi_label && stratified {
-        let message = "nodes have several labels: no division gives each label its share; leave \
-                       --stratified out";
-        return Err(Error::conflict(message.to_owned()));
+        let message = "stratified splits need one label per node, and some nodes have several; \
+                       omit --stratified";
+        return Err(Error::Option(message.to_owned()));
     }
     input::check_members(embedding, labels)?;
-    let parts = (0..repeats as u64)
-        .map(|repeat| Parts::random(labels, train_ratio, stratified, seed, repeat))
+    let splits = (0..repeats as u64)
+        .map(|repeat| NodeSplit::random(labels, train_ratio, stratified, seed, repeat))
         .collect::<Result<_>>()?;
-    Ok((SplitMethod::Random { train_ratio, repeats, stratified, seed }, parts))
+    Ok((SplitMethod::Random { train_ratio, repeats, stratified, seed }, splits))
 }
 
-impl Part {
-    fn of(runs: &[&Scores], nodes: usize) -> Self {
-        let over =
-            |score: fn(&Scores) -> f64| -> MeanStd { runs.iter().map(|run| score(run)).collect() };
-        let several = runs.iter().all(|run| run.top_k.is_some());
+impl SplitScores {
+    fn of(runs: &[&RunScores], nodes: usize) -> Self {
+        let over = |score: fn(&RunScores) -> f64| -> MeanStd {
+            runs.iter().map(|run| score(run)).collect()
+        };
+        let multi_label = runs.iter().all(|run| run.top_k.is_some());
         let top_k = |score: fn((f64, f64)) -> f64| -> MeanStd {
             runs.iter().filter_map(|run| run.top_k).map(score).collect()
         };
         let (f1_macro, f1_micro) = (over(|run| run.f1_macro), over(|run| run.f1_micro));
         Self {
             nodes,
-            ravelled: several
+            ravelled: multi_label
                 .then(|| F1 { f1_macro: f1_macro.clone(), f1_micro: f1_micro.clone() }),
-            top_k: several
+            top_k: multi_label
                 .then(|| F1 { f1_macro: top_k(|both| both.0), f1_micro: top_k(|both| both.1) }),
             f1_macro,
             f1_micro,
@@ -279,12 +282,12 @@ impl Part {
     }
 }
 
-fn per_class(labels: &Labels, runs: &[Run]) -> Vec<ClassScores> {
+fn per_class(labels: &Labels, runs: &[ClassifyRun]) -> Vec<ClassScores> {
     let mut all = vec![Outcomes::default(); labels.names.len()];
     for run in runs {
-        let outcomes = match &run.tally {
-            Tally::Classes(confusion) => &confusion.outcomes(),
-            Tally::Labels(outcomes) => outcomes,
+        let outcomes = match &run.outcomes {
+            TestOutcomes::Classes(confusion) => &confusion.outcomes(),
+            TestOutcomes::Labels(outcomes) => outcomes,
         };
         for (all, one) in all.iter_mut().zip(outcomes) {
             all.merge(one);
@@ -300,10 +303,10 @@ fn per_class(labels: &Labels, runs: &[Run]) -> Vec<ClassScores> {
     scored.collect()
 }
 
-fn confusion(labels: &Labels, runs: &[Run]) -> Option<ConfusionTable> {
-    let mut tables = runs.iter().filter_map(|run| match &run.tally {
-        Tally::Classes(confusion) => Some(confusion.clone()),
-        Tally::Labels(_) => None,
+fn confusion(labels: &Labels, runs: &[ClassifyRun]) -> Option<ConfusionTable> {
+    let mut tables = runs.iter().filter_map(|run| match &run.outcomes {
+        TestOutcomes::Classes(confusion) => Some(confusion.clone()),
+        TestOutcomes::Labels(_) => None,
     });
     let mut all = tables.next()?;
     for table in tables {

@@ -1,62 +1,61 @@
-//! One run: train, predict, score.
+//! One run of node classification: train, predict, score.
 
 use super::super::decisions::{Confusion, Outcomes, f1_macro, f1_micro, label_outcomes, ravel};
 use super::super::logistic::{Examples, Logistic};
-use super::split::Parts;
+use super::split::NodeSplit;
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Node};
 
-/// What came out of one run.
-pub(super) struct Run {
-    pub(super) val: Option<Scores>,
-    pub(super) test: Scores,
-    /// The decisions on test.
-    pub(super) tally: Tally,
+/// The scores of one run.
+pub(super) struct ClassifyRun {
+    pub(super) val: Option<RunScores>,
+    pub(super) test: RunScores,
+    pub(super) outcomes: TestOutcomes,
 }
 
-/// The scores of one part.
-pub(super) struct Scores {
+/// The scores on one split.
+pub(super) struct RunScores {
     pub(super) f1_macro: f64,
     pub(super) f1_micro: f64,
     pub(super) accuracy: f64,
-    /// Several labels: F1-macro and F1-micro with as many labels as each node has.
+    /// Several labels per node: F1-macro and F1-micro of the top k labels.
     pub(super) top_k: Option<(f64, f64)>,
 }
 
-/// The decisions that per-class tables are made of.
-pub(super) enum Tally {
-    /// One class a node.
+/// Counts of the decisions on test, for per-class tables.
+pub(super) enum TestOutcomes {
+    /// One class per node.
     Classes(Confusion),
-    /// Several labels a node, as many predicted as it has.
+    /// Several labels per node: the top k labels are predicted.
     Labels(Vec<Outcomes>),
 }
 
-impl Run {
+impl ClassifyRun {
     pub(super) fn new(
         embedding: &Embedding,
         labels: &Labels,
-        parts: &Parts,
+        split: &NodeSplit,
         c: f64,
         multi_label: bool,
     ) -> Result<Self> {
         let model = if multi_label {
-            Model::several_labels(embedding, labels, &parts.train, c)
+            Model::several_labels(embedding, labels, &split.train, c)
         } else {
-            Model::one_class(embedding, labels, &parts.train, c)?
+            Model::one_class(embedding, labels, &split.train, c)?
         };
         let score = |rows: &[Node]| model.score(embedding, labels, rows);
-        let (test, tally) = score(&parts.test);
-        let val = (!parts.val.is_empty()).then(|| score(&parts.val).0);
-        Ok(Self { val, test, tally })
+        let (test, outcomes) = score(&split.test);
+        let val = (!split.val.is_empty()).then(|| score(&split.val).0);
+        Ok(Self { val, test, outcomes })
     }
 }
 
 /// A trained classifier.
 enum Model {
-    /// Where a node has one class. The classes are those among the examples, increasing.
+    /// One class per node. `classes` are those in the training set, in increasing order.
     OneClass { classes: Vec<u32>, model: Logistic },
-    /// Where it may have several labels.
+    /// Several labels per node.
     SeveralLabels(Logistic),
 }
 
@@ -78,13 +77,13 @@ impl Model {
         let model = match classes.len() {
             0 | 1 => {
                 return Err(Error::Option(format!(
-                    "the train part ({} nodes) has only class '{}': there is nothing to tell \
-                     apart; train on more nodes, or use --stratified",
+                    "all {} training nodes have class '{}', and a classifier needs at least two \
+                     classes; train on more nodes, or use --stratified",
                     rows.len(),
                     labels.names[classes[0] as usize]
                 )));
             }
-            // Two classes are one question.
+            // Two classes are one binary decision.
             2 => {
                 let second: Vec<&[u32]> = columns
                     .iter()
@@ -97,7 +96,12 @@ impl Model {
         Ok(Self::OneClass { classes, model })
     }
 
-    fn score(&self, embedding: &Embedding, labels: &Labels, rows: &[Node]) -> (Scores, Tally) {
+    fn score(
+        &self,
+        embedding: &Embedding,
+        labels: &Labels,
+        rows: &[Node],
+    ) -> (RunScores, TestOutcomes) {
         let examples = examples(embedding, rows);
         match self {
             Self::OneClass { classes, model } => {
@@ -113,13 +117,13 @@ fn score_classes(
     classes: &[u32],
     labels: &Labels,
     rows: &[Node],
-) -> (Scores, Tally) {
+) -> (RunScores, TestOutcomes) {
     let columns = scores.len() / rows.len().max(1);
     let mut confusion = Confusion::new(labels.names.len());
     for (truth, scores) in labels_of(labels, rows).zip(scores.chunks(columns.max(1))) {
         let best = match scores {
             [score] => usize::from(*score > 0.0),
-            // The first one of equal ones.
+            // Ties go to the first class.
             scores => {
                 (1..columns).fold(0, |best, at| if scores[at] > scores[best] { at } else { best })
             }
@@ -128,20 +132,20 @@ fn score_classes(
     }
     let accuracy = confusion.accuracy();
     let scores =
-        Scores { f1_macro: confusion.f1_macro(), f1_micro: accuracy, accuracy, top_k: None };
-    (scores, Tally::Classes(confusion))
+        RunScores { f1_macro: confusion.f1_macro(), f1_micro: accuracy, accuracy, top_k: None };
+    (scores, TestOutcomes::Classes(confusion))
 }
 
-fn score_labels(scores: &[f64], labels: &Labels, rows: &[Node]) -> (Scores, Tally) {
+fn score_labels(scores: &[f64], labels: &Labels, rows: &[Node]) -> (RunScores, TestOutcomes) {
     let columns = labels.names.len();
-    let likely = |scores: &[f64]| -> Vec<u32> {
+    let above_half = |scores: &[f64]| -> Vec<u32> {
         (0..).zip(scores).filter(|(_, score)| **score > 0.0).map(|(label, _)| label).collect()
     };
-    let best = |scores: &[f64], count: usize| -> Vec<u32> {
+    let top_k = |scores: &[f64], k: usize| -> Vec<u32> {
         let mut order: Vec<u32> = (0..columns as u32).collect();
-        // The sort keeps the order of equal ones.
+        // The sort is stable: ties keep the order of labels.
         order.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
-        order.truncate(count);
+        order.truncate(k);
         order.sort_unstable();
         order
     };
@@ -154,16 +158,16 @@ fn score_labels(scores: &[f64], labels: &Labels, rows: &[Node]) -> (Scores, Tall
             .collect();
         label_outcomes(columns, truths.zip(decided.iter().map(Vec::as_slice)))
     };
-    let ravelled = ravel(&outcomes(&|scores, _| likely(scores)), rows.len());
-    let top_k = outcomes(&best);
+    let ravelled = ravel(&outcomes(&|scores, _| above_half(scores)), rows.len());
+    let top_k = outcomes(&top_k);
     let accuracy = ravelled.accuracy();
-    let scores = Scores {
+    let scores = RunScores {
         f1_macro: ravelled.f1_macro(),
         f1_micro: accuracy,
         accuracy,
         top_k: Some((f1_macro(&top_k), f1_micro(&top_k))),
     };
-    (scores, Tally::Labels(top_k))
+    (scores, TestOutcomes::Labels(top_k))
 }
 
 fn labels_of<'a>(labels: &'a Labels, rows: &'a [Node]) -> impl Iterator<Item = &'a [u32]> + Clone {

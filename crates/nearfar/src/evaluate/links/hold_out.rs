@@ -1,8 +1,7 @@
-//! Which edges are held out, and the pairs without an edge that they are compared with.
+//! Held-out edges, and the non-edges that they are compared with.
 //!
-//! Edges are put in random order. To keep the rest connected, those that join two components of
-//! the ones before them stay: they are a random spanning forest (Kruskal's algorithm). Of the
-//! others, the first ones are held out.
+//! Edges are shuffled. To keep the rest connected, the edges of a random spanning forest (Kruskal's
+//! algorithm in shuffled order) are never held out. Of the others, the first ones are.
 
 use std::sync::Arc;
 
@@ -15,53 +14,54 @@ use crate::rng::{Purpose, Rng};
 /// A graph without some of its edges.
 #[derive(Clone, Debug)]
 pub struct HeldOut {
-    /// The graph without them; it has all nodes.
+    /// The remaining graph, with all nodes.
     pub rest: Arc<Graph>,
-    /// The edges that were held out.
+    /// The held-out edges.
     pub edges: Vec<(Node, Node)>,
-    /// How many were asked for.
+    /// Number of edges requested.
     pub asked: usize,
-    /// As many pairs without an edge in the whole graph.
+    /// As many node pairs without an edge in the whole graph.
     pub non_edges: Vec<(Node, Node)>,
-    /// Edges of the rest for a classifier to learn from, 20 000 at most.
+    /// Edges of `rest` to train a classifier on, at most 20 000.
     pub train_edges: Vec<(Node, Node)>,
-    /// As many pairs without an edge in the whole graph; none is among `non_edges`.
+    /// As many node pairs without an edge in the whole graph, disjoint from `non_edges`.
     pub train_non_edges: Vec<(Node, Node)>,
 }
 
-/// Edges that a classifier learns from: a hundred for each of its weights, of which it has some
-/// hundred, are plenty.
-const LESSONS: usize = 20_000;
+/// Most training edges of a classifier: over a hundred for each of its weights, of which it has one
+/// per dimension.
+const MAX_TRAIN_EDGES: usize = 20_000;
 
-/// Holds out a share of the edges, at least one, and draws the pairs to compare them with.
+/// Holds out a fraction of the edges, at least one, and draws non-edges to compare them with.
 pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> Result<HeldOut> {
     let mut edges: Vec<(Node, Node, f32)> =
         graph.edges_once().map(|(a, b, weight)| (a, b, weight.unwrap_or(1.0))).collect();
-    let asked = ((ratio * edges.len() as f64).round() as usize).max(1);
+    let requested = ((ratio * edges.len() as f64).round() as usize).max(1);
     Rng::new(seed, Purpose::HoldOut, 0, 0).shuffle(&mut edges);
-    let mut forest = Forest::new(if keep_connected { graph.nodes() } else { 0 });
+    let mut components = DisjointSets::new(if keep_connected { graph.nodes() } else { 0 });
     let mut held = Vec::new();
     let mut kept = Vec::new();
     for (a, b, weight) in edges {
-        if held.len() < asked && !(keep_connected && forest.join(a, b)) {
+        if held.len() < requested && !(keep_connected && components.join(a, b)) {
             held.push((a, b));
         } else {
             kept.push((a, b, weight));
         }
     }
     if held.is_empty() {
-        return Err(Error::graph(
-            "the graph has no cycle: without any of its edges it falls apart; hold out edges all \
-             the same by --keep-connected false"
+        return Err(Error::Graph(
+            "the graph has no cycle, so that removing any edge disconnects it; allow that with \
+             --keep-connected false"
                 .to_owned(),
         ));
     }
     if kept.is_empty() {
-        let message = format!("test-ratio {ratio} leaves no edge to train on; hold out fewer");
-        return Err(Error::conflict(message));
+        let message =
+            format!("test-ratio {ratio} leaves no edge to train on; use a smaller --test-ratio");
+        return Err(Error::Option(message));
     }
     let train_edges: Vec<(Node, Node)> =
-        kept.iter().take(LESSONS).map(|&(a, b, _)| (a, b)).collect();
+        kept.iter().take(MAX_TRAIN_EDGES).map(|&(a, b, _)| (a, b)).collect();
     let mut non_edges = non_edges(graph, held.len() + train_edges.len(), seed)?;
     let train_non_edges = non_edges.split_off(held.len());
     let list = EdgeList {
@@ -70,22 +70,22 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
         ids: graph.ids().clone(),
     };
     let rest = Arc::new(list.build()?.0);
-    Ok(HeldOut { rest, edges: held, asked, non_edges, train_edges, train_non_edges })
+    Ok(HeldOut { rest, edges: held, asked: requested, non_edges, train_edges, train_non_edges })
 }
 
-/// Different pairs of different nodes without an edge, each with the same probability.
+/// Draws `count` distinct non-edges uniformly.
 fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>> {
     let n = graph.nodes() as u64;
     let all = n * (n - 1) / 2 - graph.edges() as u64;
     if all < count as u64 {
-        return Err(Error::graph(format!(
-            "{count} pairs without an edge are needed to compare edges with, and the graph has \
-             {all}; there is little to predict where nearly all nodes are linked"
+        return Err(Error::Graph(format!(
+            "the evaluation needs {count} node pairs without an edge, and the graph has only {all}; \
+             link prediction needs a sparser graph"
         )));
     }
     let mut rng = Rng::new(seed, Purpose::NonEdge, 0, 0);
     if all < 4 * count as u64 {
-        // Few more than are needed, so the graph is small or dense: list them all.
+        // Rejection would be slow; the graph is small or dense, so list all non-edges.
         let nodes = 0..graph.nodes() as Node;
         let mut pairs: Vec<(Node, Node)> = nodes
             .clone()
@@ -108,15 +108,15 @@ fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>
     Ok(pairs)
 }
 
-/// Sets of nodes that are joined one by one.
-struct Forest(Vec<Node>);
+/// Union-find over nodes.
+struct DisjointSets(Vec<Node>);
 
-impl Forest {
+impl DisjointSets {
     fn new(nodes: usize) -> Self {
         Self((0..nodes as Node).collect())
     }
 
-    /// Joins the sets of two nodes; says whether they were two.
+    /// Joins the sets of two nodes; returns whether they were different.
     fn join(&mut self, a: Node, b: Node) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b) as usize] = a.min(b);
@@ -125,7 +125,7 @@ impl Forest {
 
     fn root(&mut self, mut node: Node) -> Node {
         while self.0[node as usize] != node {
-            // Every node on the way is hung one higher: paths stay short.
+            // Path halving.
             let above = self.0[self.0[node as usize] as usize];
             self.0[node as usize] = above;
             node = above;
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_held_out_and_what_stays_make_the_graph(
+        fn held_out_and_remaining_edges_make_the_graph(
             pairs in prop::collection::vec((0_u32..40, 0_u32..40), 30..120),
             ratio in 0.05_f64..0.6,
             keep_connected: bool,
@@ -176,28 +176,28 @@ mod tests {
                     prop_assert_eq!(weight(&held.rest, at), weight(&whole, before));
                 }
             }
-            let parts = |graph: &Graph| Components::new(graph).len();
+            let components = |graph: &Graph| Components::new(graph).len();
             if keep_connected {
-                prop_assert_eq!(parts(&held.rest), parts(&whole));
-                // As many as asked, or all that closed a cycle.
+                prop_assert_eq!(components(&held.rest), components(&whole));
+                // As many as requested, or all that are not in the spanning forest.
                 prop_assert_eq!(held.edges.len(), held.asked.min(cycles));
             } else {
                 prop_assert_eq!(held.edges.len(), held.asked);
             }
-            let mut without = [&held.non_edges[..], &held.train_non_edges].concat();
+            let mut non_edges = [&held.non_edges[..], &held.train_non_edges].concat();
             prop_assert_eq!(held.non_edges.len(), held.edges.len());
             prop_assert_eq!(held.train_non_edges.len(), held.train_edges.len());
-            prop_assert!(without.iter().all(|&(a, b)| a < b && !whole.has_edge(a, b)));
-            let count = without.len();
-            without.sort_unstable();
-            without.dedup();
-            prop_assert_eq!(without.len(), count, "no pair comes twice");
+            prop_assert!(non_edges.iter().all(|&(a, b)| a < b && !whole.has_edge(a, b)));
+            let count = non_edges.len();
+            non_edges.sort_unstable();
+            non_edges.dedup();
+            prop_assert_eq!(non_edges.len(), count, "pairs are distinct");
         }
     }
 
-    /// A path on 8 nodes has 21 pairs without an edge; 5 are drawn by trial, 20 from the list.
+    /// A path on 8 nodes has 21 non-edges; 5 are drawn by rejection, 20 from the list.
     #[test]
-    fn every_non_edge_is_as_likely() {
+    fn non_edges_are_uniform() {
         let path: Vec<(Node, Node)> = (1..8).map(|node| (node - 1, node)).collect();
         let path = graph(8, &path, None);
         for count in [5, 20] {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_held_out() {
+    fn graphs_without_enough_edges_or_non_edges_are_rejected() {
         let tree = graph(4, &[(0, 1), (1, 2), (1, 3)], None);
         assert!(
             hold_out(&tree, 0.3, true, 0)
@@ -230,11 +230,14 @@ mod tests {
         );
         assert_eq!(hold_out(&tree, 0.3, false, 0).unwrap().edges.len(), 1);
         assert!(
-            hold_out(&tree, 0.99, false, 0).unwrap_err().to_string().contains("hold out fewer")
+            hold_out(&tree, 0.99, false, 0)
+                .unwrap_err()
+                .to_string()
+                .contains("a smaller --test-ratio")
         );
         let full = graph(4, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], None);
         assert!(
-            hold_out(&full, 0.3, true, 0).unwrap_err().to_string().contains("and the graph has 0")
+            hold_out(&full, 0.3, true, 0).unwrap_err().to_string().contains("the graph has only 0")
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Link prediction: some edges are held out, vectors are trained on the rest, and the held-out
-//! edges should score higher than pairs without an edge.
+//! Link prediction: some edges are held out, vectors are trained on the rest, and held-out edges are
+//! ranked against non-edges.
 
 mod hold_out;
 mod operator;
@@ -16,15 +16,15 @@ use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
 
-/// How links are predicted.
+/// Settings of link prediction.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct LinksConfig {
-    /// Share of the edges to hold out
+    /// Fraction of the edges to hold out
     #[cfg_attr(feature = "clap", arg(long, value_name = "R", default_value_t = Self::default().test_ratio))]
     pub test_ratio: f64,
-    /// Hold out no edge without which its ends have no path
+    /// Hold out only edges whose ends stay connected without them
     #[cfg_attr(feature = "clap", arg(
         long,
         value_name = "true|false",
@@ -32,10 +32,10 @@ pub struct LinksConfig {
         action = clap::ArgAction::Set
     ))]
     pub keep_connected: bool,
-    /// How many times, each with a seed of its own
+    /// Number of runs, each with its own seed
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().seeds))]
     pub seeds: usize,
-    /// How much the classifiers of the edge operators trust their examples
+    /// Inverse L2 strength of the edge classifiers (scikit-learn's `C`)
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().c))]
     pub c: f64,
 }
@@ -46,27 +46,28 @@ impl Default for LinksConfig {
     }
 }
 
-/// How well links could be predicted.
+/// The result of link prediction.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LinkScores {
     /// Nodes of the graph.
     pub nodes: usize,
     /// Edges of the graph.
     pub edges: usize,
-    /// Edges that should have been held out.
+    /// Edges to hold out in one run.
     pub asked: usize,
-    /// Edges that were, in one run: fewer if the rest had to stay connected.
+    /// Edges held out in one run: fewer than `asked` if the rest could not stay connected
+    /// otherwise.
     pub held_out: usize,
-    /// Whether the rest stayed connected.
+    /// Whether held-out edges leave their ends connected.
     pub keep_connected: bool,
-    /// The scores of the dot product, which nothing is trained for.
+    /// Scores of the dot product.
     #[serde(flatten)]
     pub dot: Ranking,
-    /// The scores of a classifier, by what it sees of two vectors.
+    /// Scores of logistic regression, by edge operator.
     pub operators: Operators,
 }
 
-/// The scores of one way to rank pairs.
+/// The scores of one ranking of node pairs.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Ranking {
     /// The area under the ROC curve.
@@ -75,32 +76,32 @@ pub struct Ranking {
     pub average_precision: MeanStd,
     /// Mean reciprocal rank.
     pub mrr: MeanStd,
-    /// The share of held-out edges above all but nine non-edges.
+    /// Fraction of held-out edges above the 10th best non-edge.
     #[serde(rename = "hits@10")]
     pub hits_at_10: MeanStd,
-    /// The same for 49 non-edges.
+    /// Fraction of held-out edges above the 50th best non-edge.
     #[serde(rename = "hits@50")]
     pub hits_at_50: MeanStd,
-    /// The same for 99 non-edges.
+    /// Fraction of held-out edges above the 100th best non-edge.
     #[serde(rename = "hits@100")]
     pub hits_at_100: MeanStd,
 }
 
-/// The scores for every operator.
+/// The scores of every edge operator.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Operators {
-    /// Products of coordinates.
+    /// Element-wise product.
     pub hadamard: Ranking,
-    /// Means of coordinates.
+    /// Element-wise mean.
     pub average: Ranking,
-    /// Absolute differences of coordinates.
+    /// Element-wise absolute difference.
     pub l1: Ranking,
-    /// Squared differences of coordinates.
+    /// Element-wise squared difference.
     pub l2: Ranking,
 }
 
-/// Holds out edges, lets `embed(rest of the graph, seed)` make vectors, and scores them; once for
-/// each of the seeds from `seed` on.
+/// Holds out edges, trains vectors with `embed(remaining graph, seed)`, and scores them; once for each
+/// of `config.seeds` seeds from `seed` on.
 ///
 /// ```
 /// use nearfar::evaluate::{LinksConfig, links};
@@ -133,9 +134,10 @@ pub fn links<E: From<Error>>(
         let embedding = Embedding::new(graph.ids().clone(), dim, vectors)?;
         embedding.check_finite()?;
         (asked, held_out) = (held.asked, held.edges.len());
-        runs.push(Run::new(&embedding, &held, config.c));
+        runs.push(LinkRun::new(&embedding, &held, config.c));
     }
-    let ranking = |of: fn(&Run) -> &Scores| Ranking::of(&runs.iter().map(of).collect::<Vec<_>>());
+    let ranking =
+        |of: fn(&LinkRun) -> &RankingScores| Ranking::of(&runs.iter().map(of).collect::<Vec<_>>());
     Ok(LinkScores {
         nodes: graph.nodes(),
         edges: graph.edges(),
@@ -153,38 +155,38 @@ pub fn links<E: From<Error>>(
 }
 
 impl LinksConfig {
-    /// Checks what can be checked without a graph.
+    /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
         let refuse = |message: String| Err(Error::Option(message));
         match *self {
             Self { test_ratio, .. } if !(test_ratio > 0.0 && test_ratio < 1.0) => {
-                refuse(format!("test-ratio is {test_ratio}; it takes a share between 0 and 1"))
+                refuse(format!("test-ratio is {test_ratio}; expected a fraction between 0 and 1"))
             }
-            Self { seeds: 0, .. } => refuse("seeds is 0; it takes at least 1".to_owned()),
+            Self { seeds: 0, .. } => refuse("seeds is 0; expected at least 1".to_owned()),
             Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                refuse(format!("c is {c}; it takes a number above 0"))
+                refuse(format!("c is {c}; expected a number above 0"))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What came out of one seed.
-struct Run {
-    dot: Scores,
+/// The scores of one seed.
+struct LinkRun {
+    dot: RankingScores,
     /// In the order of [`Operator::ALL`].
-    operators: [Scores; 4],
+    operators: [RankingScores; 4],
 }
 
-/// The scores of one ranking.
-struct Scores {
+/// The scores of one ranking in one run.
+struct RankingScores {
     auc: f64,
     average_precision: f64,
     mrr: f64,
     hits: [f64; 3],
 }
 
-impl Run {
+impl LinkRun {
     fn new(embedding: &Embedding, held: &HeldOut, c: f64) -> Self {
         let dot = |pairs: &[(Node, Node)]| -> Vec<f64> {
             pairs
@@ -193,26 +195,26 @@ impl Run {
                 .collect()
         };
         let classified = |operator: Operator| {
-            let learn = [&held.train_edges[..], &held.train_non_edges].concat();
+            let train = [&held.train_edges[..], &held.train_non_edges].concat();
             let edge: &[u32] = &[0];
-            let truth: Vec<&[u32]> = (0..learn.len())
+            let truth: Vec<&[u32]> = (0..train.len())
                 .map(|at| if at < held.train_edges.len() { edge } else { &[] })
                 .collect();
-            let model = Logistic::labels(&examples(embedding, operator, &learn), &truth, 1, c);
+            let model = Logistic::labels(&examples(embedding, operator, &train), &truth, 1, c);
             let scores =
                 |pairs: &[(Node, Node)]| model.scores(&examples(embedding, operator, pairs));
-            Scores::new(&scores(&held.edges), &scores(&held.non_edges))
+            RankingScores::new(&scores(&held.edges), &scores(&held.non_edges))
         };
         Self {
-            dot: Scores::new(&dot(&held.edges), &dot(&held.non_edges)),
+            dot: RankingScores::new(&dot(&held.edges), &dot(&held.non_edges)),
             operators: Operator::ALL.map(classified),
         }
     }
 }
 
-impl Scores {
+impl RankingScores {
     fn new(edges: &[f64], non_edges: &[f64]) -> Self {
-        // Both sides hold some pairs, or nothing would have been held out.
+        // `hold_out` fails unless there are both edges and non-edges.
         let score = |score: Option<f64>| score.unwrap_or(f64::NAN);
         Self {
             auc: score(roc_auc(edges, non_edges)),
@@ -224,9 +226,10 @@ impl Scores {
 }
 
 impl Ranking {
-    fn of(runs: &[&Scores]) -> Self {
-        let over =
-            |score: fn(&Scores) -> f64| -> MeanStd { runs.iter().map(|run| score(run)).collect() };
+    fn of(runs: &[&RankingScores]) -> Self {
+        let over = |score: fn(&RankingScores) -> f64| -> MeanStd {
+            runs.iter().map(|run| score(run)).collect()
+        };
         Self {
             auc: over(|run| run.auc),
             average_precision: over(|run| run.average_precision),

@@ -1,7 +1,7 @@
-//! From two vectors to one, as in the paper of node2vec.
+//! Edge operators: the features of a node pair, as in the node2vec paper.
 
-/// What a classifier sees of the vectors of two nodes, coordinate by coordinate. None of them
-/// depends on which node comes first.
+/// Combines the vectors of two nodes element-wise into the features of their edge. All are
+/// symmetric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// a b
@@ -15,10 +15,10 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// All of them.
+    /// All operators.
     pub const ALL: [Self; 4] = [Self::Hadamard, Self::Average, Self::L1, Self::L2];
 
-    /// Writes the vector of a pair.
+    /// Writes the features of a pair.
     pub fn fill(self, a: &[f32], b: &[f32], out: &mut [f32]) {
         let of = |operator: fn(f32, f32) -> f32, out: &mut [f32]| {
             for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {

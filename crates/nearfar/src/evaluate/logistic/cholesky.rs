@@ -1,19 +1,19 @@
-//! Solving equations with a symmetric, positive matrix.
+//! Cholesky factorisation of symmetric positive-definite matrices, and solving with it.
 
-use super::minimise::{add, dot};
+use super::lbfgs::{add_scaled, dot};
 
-/// The lower triangle L of a matrix A = L Lᵀ, row by row.
+/// The lower triangle L of A = L Lᵀ, row-major.
 pub(super) struct Cholesky {
     size: usize,
     lower: Vec<f64>,
 }
 
 impl Cholesky {
-    /// Factors a matrix that is given by its lower triangle; nothing if it is not clearly
-    /// positive.
+    /// Factors the matrix whose lower triangle is `cell(row, column)`; `None` unless it is clearly
+    /// positive definite.
     ///
-    /// Row i of L follows from the rows above: L_ij = (A_ij − Σ_{k<j} L_ik L_jk) / L_jj, and L_ii
-    /// is the root of the same without the division.
+    /// Row i of L follows from the rows above: L_ij = (A_ij − Σ_{k<j} L_ik L_jk) / L_jj, and
+    /// L_ii = √(A_ii − Σ_{k<i} L_ik²).
     pub(super) fn new(size: usize, cell: impl Fn(usize, usize) -> f64) -> Option<Self> {
         let mut lower = vec![0.0; size * size];
         for row in 0..size {
@@ -24,7 +24,7 @@ impl Cholesky {
                 own[column] = rest / other[column];
             }
             let rest = cell(row, row) - dot(&own[..row], &own[..row]);
-            // What rounding alone could have left is no basis for a division.
+            // A pivot this small may consist of rounding errors only.
             if !(rest.is_finite() && rest > 1e-10 * cell(row, row)) {
                 return None;
             }
@@ -33,8 +33,7 @@ impl Cholesky {
         Some(Self { size, lower })
     }
 
-    /// Puts the x of A x = b in the place of b: first L y = b from the top, then Lᵀ x = y from the
-    /// bottom.
+    /// Solves A x = b in place: L y = b by forward substitution, then Lᵀ x = y backwards.
     pub(super) fn solve(&self, b: &mut [f64]) {
         let row = |at: usize| &self.lower[at * self.size..][..=at];
         for at in 0..self.size {
@@ -42,8 +41,8 @@ impl Cholesky {
         }
         for at in (0..self.size).rev() {
             b[at] /= row(at)[at];
-            let share = -b[at];
-            add(&mut b[..at], share, &row(at)[..at]);
+            let factor = -b[at];
+            add_scaled(&mut b[..at], factor, &row(at)[..at]);
         }
     }
 }
@@ -56,11 +55,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_solved_solves(
+        fn solutions_satisfy_the_equations(
             size in 1_usize..20,
             numbers in prop::collection::vec(-1.0_f64..1.0, 420),
         ) {
-            // B Bᵀ is never negative; with the identity it is positive.
+            // B Bᵀ + I is positive definite.
             let b = &numbers[..size * size];
             let cell = |i: usize, j: usize| {
                 dot(&b[i * size..][..size], &b[j * size..][..size]) + f64::from(u8::from(i == j))
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_positive_is_refused() {
+    fn matrices_that_are_not_positive_definite_are_rejected() {
         let ones = |_: usize, _: usize| 1.0;
         assert!(Cholesky::new(1, ones).is_some());
         assert!(Cholesky::new(2, ones).is_none());

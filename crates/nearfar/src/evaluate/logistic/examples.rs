@@ -1,4 +1,4 @@
-//! The examples of a classifier, in the tiles of [`products`](super::products).
+//! The examples of a classifier, laid out in the tiles of [`products`](super::products).
 
 use std::ops::Range;
 
@@ -6,59 +6,59 @@ use rayon::prelude::*;
 
 use super::products::{BLOCK, LANES, Lanes};
 
-/// Examples that a classifier learns from or is asked about.
+/// Examples to train or to apply a classifier on.
 #[derive(Clone, Copy)]
 pub(in crate::evaluate) struct Examples<F> {
-    /// How many there are.
+    /// Number of examples.
     pub(in crate::evaluate) count: usize,
-    /// Numbers in an example.
+    /// Features of an example.
     pub(in crate::evaluate) dim: usize,
-    /// Writes the numbers of one example.
+    /// Writes the features of one example.
     pub(in crate::evaluate) fill: F,
 }
 
-/// Examples in tiles, for many passes or for one. After its numbers an example has a one, which
-/// intercepts are the weights of, and then zeros.
-pub(in crate::evaluate) struct Table<'a, F> {
+/// Examples in tiles. The features of an example are followed by a one, whose weights are the
+/// intercepts, and padded with zeros.
+pub(in crate::evaluate) struct TiledExamples<'a, F> {
     examples: &'a Examples<F>,
-    /// Numbers in an example, filled up.
+    /// Rows of a tile: features, intercept and padding.
     pub(in crate::evaluate) rows: usize,
-    /// All tiles, or none: then each is written when it is needed.
-    kept: Vec<Lanes>,
+    /// All tiles, or none: then tiles are written on each access.
+    cached: Vec<Lanes>,
 }
 
-/// Some tiles that follow one another.
-pub(in crate::evaluate) struct Run<'a> {
-    /// Row by row, tile by tile.
+/// Consecutive tiles.
+pub(in crate::evaluate) struct TileRange<'a> {
+    /// The rows of the first tile, then of the next.
     pub(in crate::evaluate) tiles: &'a [Lanes],
-    /// The examples in them.
+    /// The examples in these tiles.
     pub(in crate::evaluate) examples: Range<usize>,
 }
 
-/// Tiles of a run: 16 of 128 numbers are 512 kB, which fit the cache of one core.
+/// Tiles processed at a time: 16 of 128 rows are 512 kB, which fit the L2 cache of one core.
 const TILES: usize = 16;
-/// Parts that threads may share, at most.
-const PARTS: usize = 64;
-/// Numbers that are kept for many passes: 256 MB of them.
-const KEPT: usize = 1 << 26;
+/// Largest number of tasks in a pass.
+const TASKS: usize = 64;
+/// Largest number of floats to cache: 256 MB.
+const CACHE: usize = 1 << 26;
 
-impl<'a, F: Fn(usize, &mut [f32]) + Sync> Table<'a, F> {
-    /// For one pass.
-    pub(in crate::evaluate) fn fleeting(examples: &'a Examples<F>) -> Self {
+impl<'a, F: Fn(usize, &mut [f32]) + Sync> TiledExamples<'a, F> {
+    /// For a single pass: tiles are written on each access.
+    pub(in crate::evaluate) fn streaming(examples: &'a Examples<F>) -> Self {
         let rows = (examples.dim + 1).next_multiple_of(BLOCK);
-        Self { examples, rows, kept: Vec::new() }
+        Self { examples, rows, cached: Vec::new() }
     }
 
-    /// For many passes: keeps the tiles, if they are not too many.
-    pub(in crate::evaluate) fn keep(examples: &'a Examples<F>) -> Self {
-        let mut table = Self::fleeting(examples);
-        let tiles = table.tiles();
-        if tiles.saturating_mul(table.rows * LANES) <= KEPT {
-            let mut kept = Vec::new();
-            table.write(0..tiles, &mut kept);
-            table.kept = kept;
+    /// For many passes: caches the tiles if they fit [`CACHE`].
+    pub(in crate::evaluate) fn cached(examples: &'a Examples<F>) -> Self {
+        let mut tiled = Self::streaming(examples);
+        let tiles = tiled.tiles();
+        if tiles.saturating_mul(tiled.rows * LANES) <= CACHE {
+            let mut cached = Vec::new();
+            tiled.write(0..tiles, &mut cached);
+            tiled.cached = cached;
         }
-        table
+        tiled
     }
 
     /// The number of tiles.
@@ -66,54 +66,54 @@ impl<'a, F: Fn(usize, &mut [f32]) + Sync> Table<'a, F> {
         self.examples.count.div_ceil(LANES)
     }
 
-    /// Calls `work` on runs of tiles and adds up what comes out, on all threads. Runs and the
-    /// order of sums depend on the number of examples alone.
-    pub(in crate::evaluate) fn parts<T: Send>(
+    /// Folds `work` over the tiles, with one accumulator a task, on all threads. The tasks and the
+    /// order within them depend only on the number of examples.
+    pub(in crate::evaluate) fn fold<T: Send>(
         &self,
         zero: impl Fn() -> T + Sync,
-        work: impl Fn(&mut T, Run<'_>) + Sync,
+        work: impl Fn(&mut T, TileRange<'_>) + Sync,
     ) -> Vec<T> {
         let tiles = self.tiles();
-        let part = tiles.div_ceil(PARTS).next_multiple_of(TILES);
-        let parts = (0..tiles.div_ceil(part.max(1))).into_par_iter();
-        let parts = parts.map(|at| {
-            let (mut sum, mut room) = (zero(), Vec::new());
-            let end = tiles.min((at + 1) * part);
-            for start in (at * part..end).step_by(TILES) {
-                work(&mut sum, self.run(start..end.min(start + TILES), &mut room));
+        let per_task = tiles.div_ceil(TASKS).next_multiple_of(TILES);
+        let tasks = (0..tiles.div_ceil(per_task.max(1))).into_par_iter();
+        let sums = tasks.map(|task| {
+            let (mut sum, mut buffer) = (zero(), Vec::new());
+            let end = tiles.min((task + 1) * per_task);
+            for start in (task * per_task..end).step_by(TILES) {
+                work(&mut sum, self.range(start..end.min(start + TILES), &mut buffer));
             }
             sum
         });
-        parts.collect()
+        sums.collect()
     }
 
-    /// Some tiles, for which there may be `room`.
-    pub(in crate::evaluate) fn run<'b>(
+    /// Some tiles, from the cache or written to `buffer`.
+    pub(in crate::evaluate) fn range<'b>(
         &'b self,
         tiles: Range<usize>,
-        room: &'b mut Vec<Lanes>,
-    ) -> Run<'b> {
+        buffer: &'b mut Vec<Lanes>,
+    ) -> TileRange<'b> {
         let examples = tiles.start * LANES..self.examples.count.min(tiles.end * LANES);
-        let tiles = if self.kept.is_empty() {
-            self.write(tiles, room);
-            &room[..]
+        let tiles = if self.cached.is_empty() {
+            self.write(tiles, buffer);
+            &buffer[..]
         } else {
-            &self.kept[tiles.start * self.rows..tiles.end * self.rows]
+            &self.cached[tiles.start * self.rows..tiles.end * self.rows]
         };
-        Run { tiles, examples }
+        TileRange { tiles, examples }
     }
 
-    fn write(&self, tiles: Range<usize>, room: &mut Vec<Lanes>) {
+    fn write(&self, tiles: Range<usize>, buffer: &mut Vec<Lanes>) {
         let dim = self.examples.dim;
-        room.clear();
-        room.resize(tiles.len() * self.rows, [0.0; LANES]);
-        let mut numbers = vec![0.0; dim];
-        for (tile, rows) in tiles.zip(room.chunks_exact_mut(self.rows)) {
+        buffer.clear();
+        buffer.resize(tiles.len() * self.rows, [0.0; LANES]);
+        let mut features = vec![0.0; dim];
+        for (tile, rows) in tiles.zip(buffer.chunks_exact_mut(self.rows)) {
             let start = tile * LANES;
             for lane in 0..LANES.min(self.examples.count - start) {
-                (self.examples.fill)(start + lane, &mut numbers);
-                for (row, number) in rows.iter_mut().zip(&numbers) {
-                    row[lane] = *number;
+                (self.examples.fill)(start + lane, &mut features);
+                for (row, feature) in rows.iter_mut().zip(&features) {
+                    row[lane] = *feature;
                 }
                 rows[dim][lane] = 1.0;
             }

@@ -1,38 +1,39 @@
-//! How wrong scores are: from scores to residuals and losses, a tile of examples at a time.
+//! Cross-entropy losses: from scores to residuals and losses, one tile of examples at a time.
 //!
-//! Every line is a loop over the lanes of a tile, which compilers turn into vector code; only the
-//! truth is looked up example by example.
+//! Loops run over the lanes of a tile, so that the compiler vectorises them; only the true labels are
+//! looked up per example.
 
-#![allow(clippy::inline_always, reason = "what is not inlined is not compiled for the set")]
+#![allow(clippy::inline_always, reason = "only inlined code is compiled for the instruction set")]
 
 use super::products::{LANES, Lanes};
 use crate::simd::{exp, ln};
 
-/// A cross entropy.
+/// A cross-entropy loss.
 pub(super) trait Loss: Sync {
-    /// Turns the scores of `count` examples, from `first` on, into residuals, and adds to the
-    /// losses of columns; one for all of them counts as that of the first. There may be more lanes than examples, and columns of zeros after the last.
+    /// Replaces the scores of `count` examples, from `first` on, by residuals, and adds to the
+    /// `losses` of the columns; a loss common to all columns is added to the first. A tile may have
+    /// more lanes than `count` and columns of zeros after the last.
     fn residuals(&self, first: usize, count: usize, scores: &mut [Lanes], losses: &mut [f64]);
 }
 
-/// Of the softmax: log Σₖ exp sₖ − s_y.
+/// Softmax loss: log Σₖ exp sₖ − s_y.
 pub(super) struct SoftmaxLoss<'a> {
     /// The class of every example.
     pub(super) class: &'a [u32],
     pub(super) classes: usize,
 }
 
-/// Of several labels, each by itself: log(1 + exp s) − y s.
+/// Binary loss of each label: log(1 + exp s) − y s.
 pub(super) struct LabelLoss<'a, L> {
     /// The labels of every example.
     pub(super) labels: &'a [L],
-    /// The column of every label that has one.
-    pub(super) place: &'a [Option<usize>],
+    /// The column of each label; `None` for labels that are not trained.
+    pub(super) column: &'a [Option<usize>],
     /// The number of columns.
     pub(super) width: usize,
 }
 
-/// Below this exp is as good as zero.
+/// Smallest argument of exp: the result is 0 in single precision below it.
 const LOWEST: f32 = -87.0;
 
 impl Loss for SoftmaxLoss<'_> {
@@ -46,9 +47,9 @@ impl Loss for SoftmaxLoss<'_> {
                 largest[lane] = largest[lane].max(scores[lane]);
             }
         }
-        let mut of_truth = [0.0; LANES];
+        let mut true_score = [0.0; LANES];
         for (lane, &class) in class.iter().enumerate() {
-            of_truth[lane] = scores[class as usize][lane] - largest[lane];
+            true_score[lane] = scores[class as usize][lane] - largest[lane];
         }
         let mut sums = [0.0; LANES];
         for scores in &mut *scores {
@@ -59,7 +60,7 @@ impl Loss for SoftmaxLoss<'_> {
         }
         let (mut cost, mut inverse) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
-            cost[lane] = ln(sums[lane]) - of_truth[lane];
+            cost[lane] = ln(sums[lane]) - true_score[lane];
             inverse[lane] = 1.0 / sums[lane];
         }
         for scores in &mut *scores {
@@ -80,7 +81,7 @@ impl<L: AsRef<[u32]> + Sync> Loss for LabelLoss<'_, L> {
         let labels = &self.labels[first..first + count];
         let mut truths = Vec::new();
         for (lane, labels) in labels.iter().enumerate() {
-            let columns = labels.as_ref().iter().filter_map(|&label| self.place[label as usize]);
+            let columns = labels.as_ref().iter().filter_map(|&label| self.column[label as usize]);
             truths.extend(columns.map(|column| (lane, column)));
         }
         for &(lane, column) in &truths {
@@ -89,7 +90,7 @@ impl<L: AsRef<[u32]> + Sync> Loss for LabelLoss<'_, L> {
         for (scores, loss) in scores[..self.width].iter_mut().zip(losses) {
             let mut cost = [0.0; LANES];
             for lane in 0..LANES {
-                // Without overflow: with e = exp(−|s|), σ(s) is 1 or e over 1 + e.
+                // Without overflow: with e = exp(−|s|), σ(s) is 1 / (1 + e) or e / (1 + e).
                 let score = scores[lane];
                 let small = exp((-score.abs()).max(LOWEST));
                 cost[lane] = score.max(0.0) + ln(1.0 + small);
@@ -103,7 +104,7 @@ impl<L: AsRef<[u32]> + Sync> Loss for LabelLoss<'_, L> {
     }
 }
 
-/// The sum of the first lanes, by halves.
+/// The sum of the first `count` lanes, pairwise.
 #[inline(always)]
 fn sum(mut lanes: Lanes, count: usize) -> f32 {
     lanes[count..].fill(0.0);

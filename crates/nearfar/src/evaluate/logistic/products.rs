@@ -1,36 +1,36 @@
-//! The arithmetic of classifiers: scores of examples, and sums of examples times residuals.
+//! The matrix products of logistic regression on SIMD tiles: S = X W and Xᵀ R.
 //!
 //! # Layout
 //!
-//! Examples come in tiles of [`LANES`], number by number: the first number of all examples of the
-//! tile, then the second of all, and so on. So whatever is done to one example is done to many in
-//! one instruction, however few columns there are, without any shuffling; and exp and ln of all
-//! scores are plain loops. A tile of 128 numbers fits the nearest cache. Where there are too few
-//! examples for a tile, the others are zeros, and add nothing to any sum.
+//! Examples are stored in tiles of [`LANES`], feature by feature: the first feature of all examples
+//! of the tile, then the second, and so on. So one instruction processes several examples, however
+//! few columns there are, without shuffles, and exp and ln of all scores are plain loops. A tile of
+//! 128 features fits the L1 cache. The last tile is padded with examples of zeros, which add nothing
+//! to any sum.
 //!
 //! Sums stay in registers: those of scores in blocks of some examples × [`BLOCK`] columns, those
 //! of products in blocks of rows × columns, summed over the lanes at the end. Rows and columns are
-//! filled up with zeros to a multiple of [`BLOCK`].
+//! padded with zeros to a multiple of [`BLOCK`].
 
 #![allow(unsafe_code)]
-#![allow(clippy::inline_always, reason = "a vector that is not inlined is not in a register")]
+#![allow(clippy::inline_always, reason = "vectors stay in registers only in inlined code")]
 
 use crate::simd::{LANES as WIDTH, Vector};
 
 /// Examples in a tile.
 pub(super) const LANES: usize = 4 * WIDTH;
-/// Rows of a tile and columns come in multiples of this.
+/// The rows of a tile and the columns are multiples of this.
 pub(super) const BLOCK: usize = 4;
 
-/// One number of every example of a tile.
+/// One feature, score or residual of every example of a tile.
 pub(super) type Lanes = [f32; LANES];
 
-/// Writes the scores of a tile, column by column. `weights` are, for every [`BLOCK`] columns, as
-/// many numbers for each row of the tile.
+/// Writes the scores of a tile, column by column. `weights` holds, for every [`BLOCK`] columns, the
+/// weights of each row of the tile.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector.
+/// The processor supports the instruction set of `V`.
 #[inline(always)]
 pub(super) unsafe fn write_scores<V: Vector>(
     tile: &[Lanes],
@@ -39,7 +39,7 @@ pub(super) unsafe fn write_scores<V: Vector>(
 ) {
     let blocks = weights.chunks_exact(tile.len()).zip(scores.chunks_exact_mut(BLOCK));
     for (weights, scores) in blocks {
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe {
             if V::MANY {
                 write_block::<V, 4>(tile, weights, scores);
@@ -50,11 +50,11 @@ pub(super) unsafe fn write_scores<V: Vector>(
     }
 }
 
-/// The scores of [`BLOCK`] columns, those of `WIDE` vectors of examples at a time.
+/// The scores of [`BLOCK`] columns, `WIDE` vectors of examples at a time.
 ///
 /// # Safety
 ///
-/// That of [`write_scores`].
+/// As for [`write_scores`].
 #[inline(always)]
 unsafe fn write_block<V: Vector, const WIDE: usize>(
     tile: &[Lanes],
@@ -62,8 +62,8 @@ unsafe fn write_block<V: Vector, const WIDE: usize>(
     scores: &mut [Lanes],
 ) {
     for start in (0..LANES).step_by(WIDE * WIDTH) {
-        // SAFETY: the caller promises the instruction set; WIDE vectors from `start` on lie
-        // within the lanes, of which WIDE is a divisor.
+        // SAFETY: the caller guarantees the instruction set; WIDE vectors from `start` on lie
+        // within the lanes, because WIDE × WIDTH divides LANES.
         unsafe {
             let mut sums = [[V::zero(); WIDE]; BLOCK];
             for (row, weights) in tile.iter().zip(weights) {
@@ -86,19 +86,19 @@ unsafe fn write_block<V: Vector, const WIDE: usize>(
     }
 }
 
-/// Adds to `sums`, rows × columns, the product of every row and every column, summed over the
+/// Adds Xᵀ R to `sums`, rows × columns: the product of every row and every column, summed over the
 /// examples of all tiles.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector.
+/// The processor supports the instruction set of `V`.
 #[inline(always)]
 pub(super) unsafe fn add_products<V: Vector>(
     (tiles, rows): (&[Lanes], usize),
     (residuals, columns): (&[Lanes], usize),
     sums: &mut [f64],
 ) {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         if V::MANY {
             add_blocks::<V, 4>((tiles, rows), (residuals, columns), sums);
@@ -108,11 +108,11 @@ pub(super) unsafe fn add_products<V: Vector>(
     }
 }
 
-/// `SIZE` rows × `SIZE` columns at a time.
+/// [`add_products`] in blocks of `SIZE` rows × `SIZE` columns.
 ///
 /// # Safety
 ///
-/// That of [`add_products`].
+/// As for [`add_products`].
 #[inline(always)]
 unsafe fn add_blocks<V: Vector, const SIZE: usize>(
     (tiles, rows): (&[Lanes], usize),
@@ -123,7 +123,7 @@ unsafe fn add_blocks<V: Vector, const SIZE: usize>(
     for (row, column) in
         (0..rows).step_by(SIZE).flat_map(|row| (0..columns).step_by(SIZE).map(move |c| (row, c)))
     {
-        // SAFETY: the caller promises the instruction set; the vectors from `start` on lie within
+        // SAFETY: the caller guarantees the instruction set; a vector from `start` on lies within
         // the lanes.
         unsafe {
             let mut block = [[V::zero(); SIZE]; SIZE];
@@ -157,20 +157,20 @@ mod tests {
     use super::*;
     use crate::simd::{InstructionSet, Work};
 
-    /// Small whole numbers, so that every order of summation gives the same.
+    /// Small integers, so that every order of summation gives the same result.
     fn numbers(count: usize, seed: usize) -> Vec<Lanes> {
         let number = |at: usize| ((at * 37 + seed * 11) % 19) as f32 - 9.0;
         (0..count).map(|at| std::array::from_fn(|lane| number(at * LANES + lane))).collect()
     }
 
-    struct Both<'a> {
+    struct BothProducts<'a> {
         tiles: &'a [Lanes],
         rows: usize,
         weights: &'a [[f32; BLOCK]],
         columns: usize,
     }
 
-    impl Work for Both<'_> {
+    impl Work for BothProducts<'_> {
         type Out = (Vec<Lanes>, Vec<f64>);
 
         #[inline(always)]
@@ -178,7 +178,7 @@ mod tests {
             let Self { tiles, rows, weights, columns } = self;
             let mut scores = vec![[f32::NAN; LANES]; tiles.len() / rows * columns];
             let mut sums = vec![3.0; rows * columns];
-            // SAFETY: promised by the caller.
+            // SAFETY: the caller guarantees the instruction set.
             unsafe {
                 for (tile, scores) in tiles.chunks(rows).zip(scores.chunks_mut(columns)) {
                     write_scores::<V>(tile, weights, scores);
@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_are_sums_of_products(
+        fn products_match_naive_sums(
             count in 1_usize..4,
             row_blocks in 1_usize..5,
             column_blocks in 1_usize..4,
@@ -204,8 +204,8 @@ mod tests {
                 .map(|(block, row)| std::array::from_fn(|at| weight(row, block * BLOCK + at)))
                 .collect();
             for set in InstructionSet::available() {
-                let work = Both { tiles: &tiles, rows, weights: &weights, columns };
-                // SAFETY: the work asks for nothing more than the instruction set.
+                let work = BothProducts { tiles: &tiles, rows, weights: &weights, columns };
+                // SAFETY: the work needs nothing but the instruction set.
                 let (scores, sums) = unsafe { set.run(work) };
                 let score = |tile: usize, column: usize, lane: usize| -> f32 {
                     (0..rows).map(|row| tiles[tile * rows + row][lane] * weight(row, column)).sum()

@@ -1,4 +1,4 @@
-//! What can be asked of the measures.
+//! Settings of the measures.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,33 +8,32 @@ use crate::graph::Graph;
 use crate::negative::NegativeConfig;
 use crate::train::TrainConfig;
 
-/// Which walks and negatives to measure by, and how many pairs.
+/// The walks and negatives that define α and β, and the pairs to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MeasureConfig {
-    /// Nodes in a walk: α counts whom its first one meets
+    /// Window size in nodes: α is the co-occurrence probability within it
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().context))]
     pub context: usize,
-    /// Negatives for every positive, a factor of β
+    /// Negatives per positive, a factor of β
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().k))]
     pub k: usize,
     /// Exponent of the distance in β
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().gamma, allow_negative_numbers = true))]
     pub gamma: f64,
-    /// Distance of nodes without a path: a number of hops, or `auto`, one more than the largest
-    /// distance in the graph
+    /// Distance of unconnected nodes: a number of hops, or `auto`, one more than the diameter
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().far))]
     pub far: Far,
-    /// Compare `all` nodes with all others, or only this many random ones [default: all, or 1024
-    /// in graphs where that would take minutes]
+    /// Source nodes to compare with all others: `all`, or the size of a random sample [default: all,
+    /// or 1024 in graphs where that would take minutes]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N|all", value_parser = sources))]
     pub sources: Option<usize>,
-    /// Find α by this many walks from each of them [default: it is computed, or 1000 walks in
-    /// graphs where that would take minutes]
+    /// Estimate α from this many walks per source [default: computed exactly, or 1000 walks in graphs
+    /// where that would take minutes]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
-    /// Seed for choosing nodes and for walks
+    /// Seed of the sample and the walks
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
 }
@@ -55,21 +54,21 @@ impl Default for MeasureConfig {
 }
 
 impl MeasureConfig {
-    /// Checks what can be checked without a graph.
+    /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
         let Self { context, k, walks, .. } = *self;
         TrainConfig { context: Some(context), walks, k: Some(k), ..Default::default() }
             .validate()?;
         NegativeConfig { gamma: self.gamma, ..Default::default() }.validate()?;
         if self.sources == Some(0) {
-            let message = "sources is 0; it takes 'all' or a number from 1 on";
+            let message = "sources is 0; expected 'all' or at least 1";
             return Err(Error::Option(message.to_owned()));
         }
         Ok(())
     }
 
-    /// How many nodes are compared with all others: what was asked for, or all while that takes
-    /// about a minute on two cores.
+    /// The number of source nodes: as configured, or all nodes where that takes about a minute on two
+    /// cores.
     pub fn sources(&self, graph: &Graph, dim: usize) -> usize {
         const SAMPLE: usize = 1024;
         /// Nodes × nodes × dimensions, and nodes × directed edges.
@@ -81,8 +80,8 @@ impl MeasureConfig {
         self.sources.unwrap_or(if affordable { n } else { SAMPLE }).min(n)
     }
 
-    /// From how many walks α is found; `None` if it is computed, as it is while that takes about
-    /// a minute.
+    /// The number of walks to estimate α from; `None` if it is computed exactly, as by default where
+    /// that takes about a minute.
     pub(super) fn walks(&self, graph: &Graph, sources: usize) -> Option<usize> {
         const STEPS: f64 = 4e10;
         const WALKS: usize = 1000;
@@ -96,6 +95,6 @@ fn sources(text: &str) -> Result<usize, String> {
     match text.parse() {
         _ if text == "all" => Ok(usize::MAX),
         Ok(count) if count > 0 => Ok(count),
-        _ => Err("'all' or a number from 1 on".to_owned()),
+        _ => Err("expected 'all' or a number of at least 1".to_owned()),
     }
 }

@@ -1,26 +1,26 @@
-//! Cohesion and separation: how the similarity of vectors goes with the distance of their nodes.
+//! Cohesion and separation: similarity of vectors by distance of their nodes.
 //!
 //! # Definitions
 //!
-//! S_d are the ordered pairs (i, j) of nodes that are d hops apart. Over all of them,
+//! S_d is the set of ordered node pairs (i, j) that are d hops apart. Over these pairs,
 //!
 //! ```text
 //! ξ_d         mean of σ(z_i·z_j)
-//! α_d         mean of π_ij, the probability that a walk from i meets j
+//! α_d         mean of π_ij, the probability that j co-occurs with i in a walk from i
 //! β_d         mean of K·C·P_neg(j|i), the weight of j among the negatives of i
-//! cohesion    Σ_d α_d Σ_{S_d} log σ( z_i·z_j)      near nodes near: the larger, the better
-//! separation  Σ_d β_d Σ_{S_d} log σ(−z_i·z_j)      far nodes far: the larger, the better
+//! cohesion    Σ_d α_d Σ_{S_d} log σ( z_i·z_j)      similarity of positive pairs; larger is better
+//! separation  Σ_d β_d Σ_{S_d} log σ(−z_i·z_j)      dissimilarity of negative pairs; larger is better
 //! D(A)        mean over i of D(i) = Σ_j d(i,j)
 //! ```
 //!
-//! Pairs without a path have no distance. They are reported by themselves; as negatives they count
-//! with the distance `far`, in β, separation and D(A).
+//! Unconnected pairs have no distance and are reported separately; in β, separation and D(A) they
+//! count with the distance `far`.
 
 mod config;
 mod pairs;
-mod part;
 mod similarity;
 mod summary;
+mod sums;
 
 use std::sync::Arc;
 
@@ -35,10 +35,10 @@ use crate::error::{Error, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::positive::{Cooccurrence, Walk};
 use crate::rng::{Purpose, Rng};
-use pairs::{Met, Pairs};
+use pairs::{PairMeasurement, WalkCooccurrence};
 use similarity::Bins;
 
-/// Measures an embedding by its graph. Vectors and nodes are matched by id.
+/// Measures an embedding against its graph. Vectors and nodes are matched by id.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -62,19 +62,19 @@ pub fn measure(
     let (n, dim) = (graph.nodes(), embedding.dim());
     embedding.check_finite()?;
     let vectors = embedding.in_order_of(graph)?.into_vectors();
-    let bins = Bins::new(longest(&vectors, dim)?, depth(graph));
+    let bins = Bins::new(largest_product(&vectors, dim)?, max_distances(graph));
     let sources = config.sources(graph, dim);
     let all = sources == n;
     let walks = config.walks(graph, sources);
-    let met = match walks {
-        None => Met::Exactly(Cooccurrence::new(graph, config.context)),
+    let cooccurrence = match walks {
+        None => WalkCooccurrence::Exact(Cooccurrence::new(graph, config.context)),
         Some(walks) => {
             let (context, seed) = (config.context, config.seed);
-            Met::ByWalks { walk: Walk::new(graph), walks, context, seed }
+            WalkCooccurrence::Sampled { walk: Walk::new(graph), walks, context, seed }
         }
     };
     let far = config.far.hops(graph, &Components::new(graph))?;
-    let pairs = Pairs {
+    let pairs = PairMeasurement {
         graph,
         vectors: ArrayView2::from_shape((n, dim), &vectors)
             .map_err(|error| Error::Option(format!("{n} vectors in {dim} dimensions: {error}")))?,
@@ -82,36 +82,37 @@ pub fn measure(
         all,
         gamma: config.gamma,
         far,
-        met,
+        cooccurrence,
     };
     let group = if all { crate::distance::SOURCES } else { summary::group(sources) };
     let chosen = choose(n, sources, group, config.seed);
-    let (parts, counts) = pairs.parts(&chosen, group)?;
-    Ok(summary::summarise(&parts, &counts, bins, walks, far, (n, dim), config))
+    let (groups, histogram) = pairs.measure(&chosen, group)?;
+    Ok(summary::summarise(&groups, &histogram, bins, walks, far, (n, dim), config))
 }
 
-/// The largest product of two vectors: the square of the longest one's length.
-fn longest(vectors: &[f32], dim: usize) -> Result<f64> {
+/// The largest dot product of two vectors: the square of the largest norm.
+fn largest_product(vectors: &[f32], dim: usize) -> Result<f64> {
     const LIMIT: f64 = 1e30;
     let square = |row: &[f32]| row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
-    let longest = vectors.chunks_exact(dim).map(square).fold(0.0, f64::max);
-    if longest > LIMIT {
+    let largest = vectors.chunks_exact(dim).map(square).fold(0.0, f64::max);
+    if largest > LIMIT {
         return Err(Error::Option(format!(
-            "the longest vector has a length of {:.0e}; products of such are not compared: \
-             training went astray, lower the learning rate",
-            longest.sqrt()
+            "the largest vector norm is {:.0e}, too large to compare products; training diverged: \
+             lower the learning rate",
+            largest.sqrt()
         )));
     }
-    Ok(longest)
+    Ok(largest)
 }
 
-/// About how many distances there are: those from a node of the highest degree, twice.
-fn depth(graph: &Graph) -> usize {
+/// An upper bound of the number of distances in the largest component: twice the eccentricity of a
+/// node of the highest degree.
+fn max_distances(graph: &Graph) -> usize {
     let centre = (0..graph.nodes() as Node).max_by_key(|&node| graph.degree(node)).unwrap_or(0);
     2 * Levels::new(graph, centre).len()
 }
 
-/// The sources: all in their order, or random ones, each group of them sorted.
+/// The sources: all nodes in order, or a random sample, sorted within each group.
 fn choose(n: usize, count: usize, group: usize, seed: u64) -> Vec<Node> {
     let mut nodes: Vec<Node> = (0..n as Node).collect();
     if count < n {

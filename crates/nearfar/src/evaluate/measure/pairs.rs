@@ -1,11 +1,11 @@
-//! Going through the pairs: sources in chunks, each chunk against all nodes.
+//! Iteration over the pairs: sources in chunks, each chunk against all nodes.
 //!
-//! A chunk of up to 512 sources is searched from at once and leaves a table of distances. Then the
-//! sources are taken in groups; the products of a group's vectors with those of some hundred nodes
-//! are one product of matrices, whose numbers are binned with the distances beside them.
+//! One multi-source search from a chunk of up to 512 sources fills a table of distances. Then the
+//! sources are processed in groups: the dot products of a group's vectors with those of 128 nodes
+//! are one matrix product, whose entries are binned by distance.
 //!
-//! Products and distances do not depend on the order of a pair. If all nodes are sources, each
-//! looks only at the nodes behind it, and every pair counts twice.
+//! Products and distances are symmetric. If all nodes are sources, each is compared only with the
+//! nodes after it, and every pair counts twice.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,8 +14,8 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use super::part::{Part, Sums};
-use super::similarity::{Bins, Counts, Tally};
+use super::similarity::{Bins, SimilarityHistogram, TaskBins};
+use super::sums::{DistanceSums, GroupSums};
 use crate::distance::{MultiSourceBfs, SOURCES};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
@@ -23,44 +23,49 @@ use crate::memory;
 use crate::positive::{Cooccurrence, CooccurrenceRow, PositiveSource, Walk};
 use crate::rng::{Purpose, Rng};
 
-/// What pairs are measured by.
-pub(super) struct Pairs<'a> {
+/// The inputs of the measurement.
+pub(super) struct PairMeasurement<'a> {
     pub(super) graph: &'a Arc<Graph>,
-    /// A row for every node.
+    /// One row per node.
     pub(super) vectors: ArrayView2<'a, f32>,
     pub(super) bins: Bins,
     /// Whether all nodes are sources.
     pub(super) all: bool,
-    pub(super) met: Met<'a>,
+    pub(super) cooccurrence: WalkCooccurrence<'a>,
     pub(super) gamma: f64,
-    /// The distance of nodes without a path.
+    /// The distance of unconnected nodes.
     pub(super) far: u32,
 }
 
-/// Whom walks meet.
-pub(super) enum Met<'a> {
-    /// Computed.
-    Exactly(Cooccurrence<'a>),
-    /// Counted in so many walks of so many nodes.
-    ByWalks { walk: Walk, walks: usize, context: usize, seed: u64 },
+/// How co-occurrence probabilities are found.
+pub(super) enum WalkCooccurrence<'a> {
+    /// Computed exactly.
+    Exact(Cooccurrence<'a>),
+    /// Estimated from `walks` walks of `context` nodes per source.
+    Sampled { walk: Walk, walks: usize, context: usize, seed: u64 },
 }
 
 /// The distances from the sources of a chunk.
 struct Hops {
-    /// The first node that the table knows.
+    /// The first node in the table.
     first: usize,
+    /// Number of sources.
     width: usize,
-    /// For every node from the first on, its distances from all sources; 0 for none.
+    /// For every node from the first on, its distances from all sources; 0 if unconnected.
     table: Vec<u16>,
-    /// For every distance, how many nodes are that far from each source.
+    /// For every distance, the number of nodes at that distance from each source.
     levels: Vec<u32>,
 }
 
-impl Pairs<'_> {
-    /// Goes through the pairs of all sources; `group` of them make one part. Also returns how
-    /// many pairs are in which bin.
-    pub(super) fn parts(&self, sources: &[Node], group: usize) -> Result<(Vec<Part>, Counts)> {
-        /// Memory for the chunks that are worked on side by side.
+impl PairMeasurement<'_> {
+    /// Measures the pairs of all sources; returns the sums of every `group` sources, and the
+    /// histogram of similarities.
+    pub(super) fn measure(
+        &self,
+        sources: &[Node],
+        group: usize,
+    ) -> Result<(Vec<GroupSums>, SimilarityHistogram)> {
+        /// Memory of the chunks processed in parallel.
         const MEMORY: u64 = 1 << 30;
         let n = self.graph.nodes();
         let table = |width: usize| (n * width * size_of::<u16>()) as u64;
@@ -69,61 +74,66 @@ impl Pairs<'_> {
         let width = groups.unwrap_or(1) * group;
         let chunks: Vec<&[Node]> = sources.chunks(width).collect();
         let at_once = (MEMORY / (table(width) + MultiSourceBfs::bytes(n)).max(1)).max(1) as usize;
-        let counts = Mutex::new(Counts::new(self.bins));
-        let mut parts = Vec::new();
+        let histogram = Mutex::new(SimilarityHistogram::new(self.bins));
+        let mut groups = Vec::new();
         for chunks in chunks.chunks(at_once) {
-            let done: Result<Vec<Vec<Part>>> =
-                chunks.par_iter().map(|chunk| self.chunk(chunk, group, &counts)).collect();
-            parts.extend(done?.into_iter().flatten());
+            let done: Result<Vec<Vec<GroupSums>>> =
+                chunks.par_iter().map(|chunk| self.chunk(chunk, group, &histogram)).collect();
+            groups.extend(done?.into_iter().flatten());
         }
-        Ok((parts, counts.into_inner().unwrap_or_else(PoisonError::into_inner)))
+        Ok((groups, histogram.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    fn chunk(&self, sources: &[Node], group: usize, counts: &Mutex<Counts>) -> Result<Vec<Part>> {
-        // Walks go anywhere; what they meet has to be in the table.
-        let behind = self.all && matches!(self.met, Met::Exactly(_));
-        let first = if behind { sources[0] as usize } else { 0 };
+    fn chunk(
+        &self,
+        sources: &[Node],
+        group: usize,
+        histogram: &Mutex<SimilarityHistogram>,
+    ) -> Result<Vec<GroupSums>> {
+        // Sampled walks need the distances of all nodes, the others only of the nodes after.
+        let after = self.all && matches!(self.cooccurrence, WalkCooccurrence::Exact(_));
+        let first = if after { sources[0] as usize } else { 0 };
         let hops = Hops::new(self.graph, sources, first)?;
         let groups: Vec<(usize, &[Node])> =
             sources.chunks(group).enumerate().map(|(at, nodes)| (at * group, nodes)).collect();
-        let parts = groups.into_par_iter().map(|(lane, nodes)| {
-            let mut part = Part {
+        let groups = groups.into_par_iter().map(|(lane, nodes)| {
+            let mut sums = GroupSums {
                 sources: nodes.len(),
-                sums: vec![Sums::default(); hops.distances()],
+                by_distance: vec![DistanceSums::default(); hops.distances()],
                 total_distance: 0.0,
             };
-            self.similarities(&hops, lane, nodes, &mut part, counts);
+            self.add_similarities(&hops, lane, nodes, &mut sums, histogram);
             let mut row = CooccurrenceRow::default();
             for (lane, &node) in (lane..).zip(nodes) {
-                self.levels(&hops, lane, &mut part);
-                self.met.by(node, lane, &hops, &mut row, &mut part);
+                self.add_negatives(&hops, lane, &mut sums);
+                self.cooccurrence.add(node, lane, &hops, &mut row, &mut sums);
             }
-            part
+            sums
         });
-        Ok(parts.collect())
+        Ok(groups.collect())
     }
 
-    /// Adds how similar the pairs of a group are.
-    fn similarities(
+    /// Adds the similarities of the pairs of a group.
+    fn add_similarities(
         &self,
         hops: &Hops,
         lane: usize,
         nodes: &[Node],
-        part: &mut Part,
-        counts: &Mutex<Counts>,
+        sums: &mut GroupSums,
+        histogram: &Mutex<SimilarityHistogram>,
     ) {
-        /// Nodes that are compared with the group at once.
+        /// Nodes in one matrix product.
         const ROWS: usize = 128;
         let (n, dim) = self.vectors.dim();
         let own = Array2::from_shape_fn((nodes.len(), dim), |(at, k)| {
             self.vectors[[nodes[at] as usize, k]]
         });
         let mut products = Array2::zeros((ROWS, nodes.len()));
-        let mut tally = Tally::new(self.bins, hops.distances());
+        let mut bins = TaskBins::new(self.bins, hops.distances());
         let weight = if self.all { 2 } else { 1 };
-        let mut empty = |tally: &mut Tally| {
-            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.empty(weight, &mut part.sums, &mut counts);
+        let mut flush = |bins: &mut TaskBins| {
+            let mut histogram = histogram.lock().unwrap_or_else(PoisonError::into_inner);
+            bins.flush(weight, &mut sums.by_distance, &mut histogram);
         };
         let start = if self.all { nodes[0] as usize } else { 0 };
         for start in (start..n).step_by(ROWS) {
@@ -131,76 +141,77 @@ impl Pairs<'_> {
             let others = self.vectors.slice(ndarray::s![start..end, ..]);
             let mut products = products.slice_mut(ndarray::s![..end - start, ..]);
             general_mat_mul(1.0, &others, &own.t(), 0.0, &mut products);
-            if !tally.has_room((end - start) * nodes.len()) {
-                empty(&mut tally);
+            if !bins.has_capacity((end - start) * nodes.len()) {
+                flush(&mut bins);
             }
             for (node, products) in (start..end).zip(products.rows()) {
                 let hops = hops.of(node, lane, nodes.len());
                 let products = products.to_slice().unwrap_or_default();
-                // Groups are sorted: first the sources before this node, then those behind it.
+                // Groups are sorted: the sources before this node, then those after it.
                 let before = nodes.partition_point(|&source| (source as usize) < node);
-                tally.add(&hops[..before], &products[..before]);
+                bins.add(&hops[..before], &products[..before]);
                 if !self.all {
                     let own = nodes.get(before).is_some_and(|&source| source as usize == node);
-                    let behind = before + usize::from(own);
-                    tally.add(&hops[behind..], &products[behind..]);
+                    let after = before + usize::from(own);
+                    bins.add(&hops[after..], &products[after..]);
                 }
             }
         }
-        empty(&mut tally);
+        flush(&mut bins);
     }
 
-    /// Adds how many nodes are how far from a source, and what its negatives are:
+    /// Adds the number of nodes at each distance from a source, and their probability as negatives:
     /// P(j|i) = d(i,j)^γ / Σ_k d(i,k)^γ.
-    fn levels(&self, hops: &Hops, lane: usize, part: &mut Part) {
+    fn add_negatives(&self, hops: &Hops, lane: usize, sums: &mut GroupSums) {
         let counts = hops.levels[lane..].iter().step_by(hops.width).skip(1);
         let reached: u32 = counts.clone().sum();
-        let apart = self.graph.nodes() - 1 - reached as usize;
+        let unconnected = self.graph.nodes() - 1 - reached as usize;
         let by_distance = (1..).zip(counts).map(|(d, &count)| (d, f64::from(count)));
-        let levels: Vec<(u32, usize, f64)> = std::iter::once((self.far, 0, apart as f64))
+        let levels: Vec<(u32, usize, f64)> = std::iter::once((self.far, 0, unconnected as f64))
             .chain(by_distance.map(|(d, count)| (d, d as usize, count)))
             .filter(|(_, _, count)| *count > 0.0)
             .collect();
-        // Relative to the heaviest weight, so that no γ overflows.
+        // Relative to the largest weight, so that no γ overflows.
         let distances = levels.iter().map(|(d, ..)| *d);
         let reference = if self.gamma > 0.0 { distances.max() } else { distances.min() };
         let reference = f64::from(reference.unwrap_or(1));
         let weight = |d: u32| (f64::from(d) / reference).powf(self.gamma);
         let mass: f64 = levels.iter().map(|&(d, _, count)| weight(d) * count).sum();
         for &(d, at, count) in &levels {
-            part.sums[at].pairs += count;
-            part.sums[at].negative += weight(d) * count / mass;
-            part.total_distance += f64::from(d) * count;
+            sums.by_distance[at].pairs += count;
+            sums.by_distance[at].negative += weight(d) * count / mass;
+            sums.total_distance += f64::from(d) * count;
         }
     }
 }
 
-impl Met<'_> {
-    /// Adds whom walks from a source meet.
-    fn by(
+impl WalkCooccurrence<'_> {
+    /// Adds the co-occurrence probabilities of a source.
+    fn add(
         &self,
         source: Node,
         lane: usize,
         hops: &Hops,
         row: &mut CooccurrenceRow,
-        part: &mut Part,
+        sums: &mut GroupSums,
     ) {
         match self {
-            Self::Exactly(cooccurrence) => {
+            Self::Exact(cooccurrence) => {
                 cooccurrence.fill(source, row);
-                for (sums, met) in part.sums[1..].iter_mut().zip(row.by_distance()) {
-                    sums.met += met;
+                let by_distance = sums.by_distance[1..].iter_mut();
+                for (sums, probability) in by_distance.zip(row.by_distance()) {
+                    sums.cooccurrence += probability;
                 }
             }
-            Self::ByWalks { walk, walks, context, seed } => {
+            Self::Sampled { walk, walks, context, seed } => {
                 let mut rng = Rng::new(*seed, Purpose::Walk, 0, u64::from(source));
                 let mut nodes = vec![0; *context];
-                let share = 1.0 / (walks * (context - 1)) as f64;
+                let weight = 1.0 / (walks * (context - 1)) as f64;
                 for _ in 0..*walks {
                     let length = walk.walk(source, &mut rng, &mut nodes);
                     for &node in nodes[1..length].iter().filter(|&&node| node != source) {
                         let [hops] = hops.of(node as usize, lane, 1) else { continue };
-                        part.sums[usize::from(*hops)].met += share;
+                        sums.by_distance[usize::from(*hops)].cooccurrence += weight;
                     }
                 }
             }
@@ -229,7 +240,7 @@ impl Hops {
         match end {
             ControlFlow::Continue(()) => Ok(Self { first, width, table, levels }),
             ControlFlow::Break(()) => Err(Error::Budget(format!(
-                "some nodes are more than {} hops apart; measures are not made for that",
+                "some nodes are more than {} hops apart, which measures do not support",
                 u16::MAX
             ))),
         }

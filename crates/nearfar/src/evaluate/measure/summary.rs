@@ -1,75 +1,75 @@
-//! From sums to measures, and how sure they are if the sources are a sample.
+//! From sums to measures, with confidence intervals if the sources are a sample.
 
 use serde::Serialize;
 
 use super::MeasureConfig;
-use super::part::{Part, Sums};
-use super::similarity::{Bins, Counts};
+use super::similarity::{Bins, SimilarityHistogram};
+use super::sums::{DistanceSums, GroupSums};
 
-/// What was measured. Lists are by distance, from 1 on. Pairs are ordered: (i, j) and (j, i) are
-/// two.
+/// The measures of an embedding. Lists are by distance, from 1 on. Pairs are ordered: (i, j) and
+/// (j, i) are two.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measures {
     /// Nodes.
     pub nodes: usize,
-    /// Numbers in a vector.
+    /// Dimensions of a vector.
     pub dim: usize,
-    /// Whether all pairs were counted.
+    /// Whether all pairs were measured or a sample.
     pub counted: Counted,
-    /// Nodes that were compared with all others.
+    /// Number of nodes compared with all others.
     pub sources: usize,
-    /// From how many walks of each source α was estimated; nothing if it was computed.
+    /// Walks per source that α was estimated from; `None` if it was computed exactly.
     pub alpha_walks: Option<usize>,
-    /// The distances that the lists are about.
+    /// The distances of the list elements.
     pub distance: Vec<u32>,
-    /// Pairs; estimated, if the sources are a sample.
+    /// Number of pairs; an estimate if the sources are a sample.
     pub pairs: Vec<u64>,
     /// ξ_d, the mean of σ(z_i·z_j).
     pub xi: Vec<f64>,
-    /// Its standard deviation over pairs.
+    /// Standard deviation of σ(z_i·z_j) over pairs.
     pub xi_std: Vec<f64>,
-    /// α_d, the mean probability to be met by a walk.
+    /// α_d, the mean co-occurrence probability in walks.
     pub alpha: Vec<f64>,
     /// β_d of distance-aware negatives.
     pub beta: Vec<f64>,
-    /// The paper's corollary: n < D(A)/d, so at this distance distance-aware negatives leave walks
-    /// more weight against the negatives than uniform ones do.
+    /// The paper's corollary n < D(A)/d: at this distance, distance-aware negatives weigh less than
+    /// uniform ones.
     pub corollary: Vec<bool>,
     /// Σ_d α_d Σ log σ(z_i·z_j).
     pub cohesion: f64,
     /// Σ_d β_d Σ log σ(−z_i·z_j) with the β of distance-aware negatives.
     pub separation: f64,
-    /// How much heavier the farthest negatives of a node weigh than its neighbours: d_max^γ, where
-    /// d_max is the largest distance that was met. Nothing if there is no edge.
+    /// Weight of the farthest negatives of a node relative to its neighbours: d_max^γ, where d_max is
+    /// the largest distance found. `None` if there is no edge.
     pub separation_power: Option<f64>,
-    /// β_dmax / β_1 of the means above. It is lower, because nodes that have others far away have
-    /// more of them, and D(i) is large.
+    /// β_dmax / β_1 of the means above. It is lower than `separation_power`, because nodes with far
+    /// nodes have many of them, and their D(i) is large.
     pub separation_power_of_means: Option<f64>,
-    /// The same with uniform negatives.
+    /// Separation with uniform negatives.
     pub uniform: Uniform,
     /// D(A), the mean over nodes of the sum of distances to all others.
     pub mean_total_distance: f64,
-    /// Spearman's rank correlation of distance and similarity: −1 if vectors keep the order of
-    /// distances, 0 if they know nothing of it. Nothing if all are equal.
+    /// Spearman's rank correlation of distance and similarity: −1 if similarity decreases strictly
+    /// with distance, 0 if they are unrelated. `None` if all distances or all similarities are equal.
     pub spearman: Option<f64>,
-    /// The width of the bins in which similarities x share a rank, as a share of |x| + u, where u
-    /// is 1/4, or less if all vectors are short.
+    /// The width of the bins in which similarities x share a rank, relative to |x| + u, where u is
+    /// 1/4, or less if all products are small.
     pub resolution: f64,
-    /// The pairs without a path, if there are any.
+    /// Measures of the unconnected pairs, if there are any.
     pub far: Option<FarPairs>,
-    /// How sure the estimates are; nothing if all pairs were counted, or too few for this.
+    /// Confidence intervals; `None` if all pairs were measured, or too few for an estimate.
     pub interval: Option<Intervals>,
-    /// What was asked for.
+    /// The settings.
     pub config: MeasureConfig,
 }
 
-/// Which pairs were counted.
+/// Which pairs were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// All of them.
+    /// All pairs.
     All,
-    /// Those of random sources.
+    /// The pairs of a random sample of sources.
     Sampled,
 }
 
@@ -80,27 +80,27 @@ pub struct Uniform {
     pub beta: f64,
     /// Separation with this β.
     pub separation: f64,
-    /// 1: all negatives weigh the same.
+    /// 1: all negatives have the same weight.
     pub separation_power: f64,
 }
 
-/// Measures of the pairs without a path.
+/// Measures of the unconnected pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FarPairs {
-    /// The distance that they count with.
+    /// The distance they count with.
     pub hops: u32,
-    /// How many there are.
+    /// Number of pairs.
     pub pairs: u64,
     /// The mean of σ(z_i·z_j).
     pub xi: f64,
-    /// Its standard deviation.
+    /// Standard deviation of σ(z_i·z_j).
     pub xi_std: f64,
     /// β of distance-aware negatives.
     pub beta: f64,
 }
 
-/// Half the widths of 95 % confidence intervals, by the jackknife over groups of sources. NaN (in
-/// JSON, null) at distances that only one group has met.
+/// Half-widths of 95 % confidence intervals, by the jackknife over groups of sources. NaN (in JSON,
+/// null) at distances that occur in one group only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Intervals {
     /// Of ξ_d.
@@ -118,39 +118,39 @@ pub struct Intervals {
 }
 
 const GROUPS: usize = 32;
-const FEWEST_GROUPS: usize = 8;
+const MIN_GROUPS: usize = 8;
 
-/// How many sources of a sample make a group.
+/// The number of sources of a group.
 pub(super) fn group(sources: usize) -> usize {
     sources.div_ceil(GROUPS).clamp(1, crate::distance::SOURCES)
 }
 
-/// Puts the parts together.
+/// Computes the measures from the sums of all groups.
 pub(super) fn summarise(
-    parts: &[Part],
-    counts: &Counts,
+    groups: &[GroupSums],
+    histogram: &SimilarityHistogram,
     bins: Bins,
     alpha_walks: Option<usize>,
     far: u32,
     (nodes, dim): (usize, usize),
     config: &MeasureConfig,
 ) -> Measures {
-    let mut total = Part::default();
-    for part in parts {
-        total += part;
+    let mut total = GroupSums::default();
+    for group in groups {
+        total += group;
     }
     let all = total.sources == nodes;
     let means = Means::new(&total, nodes, config);
-    let distances = 1..total.sums.len() as u32;
-    let xi_std = |sums: &Sums| {
+    let distances = 1..total.by_distance.len() as u32;
+    let xi_std = |sums: &DistanceSums| {
         (sums.square / sums.pairs - (sums.sigma / sums.pairs).powi(2)).max(0.0).sqrt()
     };
-    let beta = |sums: &Sums| factor(config) * sums.negative / sums.pairs;
+    let beta = |sums: &DistanceSums| factor(config) * sums.negative / sums.pairs;
     let scale = nodes as f64 / total.sources as f64;
-    let pairs = |sums: &Sums| (sums.pairs * scale).round() as u64;
-    let by_distance = total.sums.get(1..).unwrap_or_default();
+    let pairs = |sums: &DistanceSums| (sums.pairs * scale).round() as u64;
+    let by_distance = total.by_distance.get(1..).unwrap_or_default();
     let betas: Vec<f64> = by_distance.iter().map(beta).collect();
-    let apart = total.sums.first().filter(|sums| sums.pairs > 0.0);
+    let unconnected = total.by_distance.first().filter(|sums| sums.pairs > 0.0);
     let d_a = means.mean_total_distance;
     Measures {
         nodes,
@@ -160,7 +160,10 @@ pub(super) fn summarise(
         alpha_walks,
         corollary: distances.clone().map(|d| (nodes as f64) < d_a / f64::from(d)).collect(),
         separation_power: distances.clone().last().map(|d| f64::from(d).powf(config.gamma)),
-        separation_power_of_means: betas.first().zip(betas.last()).map(|(near, far)| far / near),
+        separation_power_of_means: betas
+            .first()
+            .zip(betas.last())
+            .map(|(first, last)| last / first),
         distance: distances.collect(),
         pairs: by_distance.iter().map(pairs).collect(),
         xi_std: by_distance.iter().map(xi_std).collect(),
@@ -168,22 +171,22 @@ pub(super) fn summarise(
         cohesion: means.cohesion,
         separation: means.separation,
         uniform: Uniform {
-            beta: uniform(nodes, config),
+            beta: uniform_beta(nodes, config),
             separation: means.separation_uniform,
             separation_power: 1.0,
         },
         mean_total_distance: d_a,
-        spearman: counts.spearman(),
+        spearman: histogram.spearman(),
         resolution: bins.resolution(),
-        far: apart.map(|sums| FarPairs {
+        far: unconnected.map(|sums| FarPairs {
             hops: far,
             pairs: pairs(sums),
             xi: sums.sigma / sums.pairs,
             xi_std: xi_std(sums),
             beta: beta(sums),
         }),
-        interval: (!all && parts.len() >= FEWEST_GROUPS)
-            .then(|| intervals(parts, &total, nodes, config)),
+        interval: (!all && groups.len() >= MIN_GROUPS)
+            .then(|| intervals(groups, &total, nodes, config)),
         xi: means.xi,
         alpha: means.alpha,
         config: config.clone(),
@@ -196,11 +199,11 @@ fn factor(config: &MeasureConfig) -> f64 {
 }
 
 /// β of uniform negatives.
-fn uniform(nodes: usize, config: &MeasureConfig) -> f64 {
+fn uniform_beta(nodes: usize, config: &MeasureConfig) -> f64 {
     factor(config) / (nodes.saturating_sub(1).max(1)) as f64
 }
 
-/// The measures that are estimated from sums.
+/// The measures that are estimated from a sample of sources.
 struct Means {
     xi: Vec<f64>,
     alpha: Vec<f64>,
@@ -211,64 +214,70 @@ struct Means {
 }
 
 impl Means {
-    fn new(total: &Part, nodes: usize, config: &MeasureConfig) -> Self {
+    fn new(total: &GroupSums, nodes: usize, config: &MeasureConfig) -> Self {
         let sources = total.sources as f64;
         let scale = nodes as f64 / sources;
-        let mean = |of: fn(&Sums) -> f64| -> Vec<f64> {
-            total.sums.iter().skip(1).map(|sums| of(sums) / sums.pairs).collect()
+        let mean = |of: fn(&DistanceSums) -> f64| -> Vec<f64> {
+            total.by_distance.iter().skip(1).map(|sums| of(sums) / sums.pairs).collect()
         };
-        // A distance that no source has met adds nothing.
-        let sum = |of: &dyn Fn(&Sums) -> f64| -> f64 {
-            scale * total.sums.iter().filter(|sums| sums.pairs > 0.0).map(of).sum::<f64>()
+        // A distance without pairs adds nothing.
+        let sum = |of: &dyn Fn(&DistanceSums) -> f64| -> f64 {
+            scale * total.by_distance.iter().filter(|sums| sums.pairs > 0.0).map(of).sum::<f64>()
         };
         Self {
             xi: mean(|sums| sums.sigma),
-            alpha: mean(|sums| sums.met),
-            cohesion: sum(&|sums| sums.met / sums.pairs * sums.near),
-            separation: factor(config) * sum(&|sums| sums.negative / sums.pairs * sums.far),
-            separation_uniform: uniform(nodes, config) * sum(&|sums| sums.far),
+            alpha: mean(|sums| sums.cooccurrence),
+            cohesion: sum(&|sums| sums.cooccurrence / sums.pairs * sums.log_sigma),
+            separation: factor(config)
+                * sum(&|sums| sums.negative / sums.pairs * sums.log_sigma_neg),
+            separation_uniform: uniform_beta(nodes, config) * sum(&|sums| sums.log_sigma_neg),
             mean_total_distance: total.total_distance / sources,
         }
     }
 
-    fn list(self) -> impl Iterator<Item = f64> {
+    fn flatten(self) -> impl Iterator<Item = f64> {
         let rest =
             [self.cohesion, self.separation, self.separation_uniform, self.mean_total_distance];
         self.xi.into_iter().chain(self.alpha).chain(rest)
     }
 }
 
-/// The jackknife: how much the measures change if each group in turn is left out.
-fn intervals(parts: &[Part], total: &Part, nodes: usize, config: &MeasureConfig) -> Intervals {
-    let without: Vec<Vec<f64>> = parts
+/// The jackknife: the variation of the measures when each group in turn is left out.
+fn intervals(
+    groups: &[GroupSums],
+    total: &GroupSums,
+    nodes: usize,
+    config: &MeasureConfig,
+) -> Intervals {
+    let without: Vec<Vec<f64>> = groups
         .iter()
-        .map(|part| {
+        .map(|group| {
             let mut rest = total.clone();
-            rest -= part;
-            Means::new(&rest, nodes, config).list().collect()
+            rest -= group;
+            Means::new(&rest, nodes, config).flatten().collect()
         })
         .collect();
-    let groups = parts.len() as f64;
-    // Sources are drawn without putting them back: the more there are, the less is left to chance.
-    let left = 1.0 - total.sources as f64 / nodes as f64;
-    let half = |at: usize| {
-        let mean = without.iter().map(|means| means[at]).sum::<f64>() / groups;
+    let count = groups.len() as f64;
+    // Finite population correction: sources are drawn without replacement.
+    let correction = 1.0 - total.sources as f64 / nodes as f64;
+    let half_width = |at: usize| {
+        let mean = without.iter().map(|means| means[at]).sum::<f64>() / count;
         let spread: f64 = without.iter().map(|means| (means[at] - mean).powi(2)).sum();
-        student(groups - 1.0) * (left * (groups - 1.0) / groups * spread).sqrt()
+        student(count - 1.0) * (correction * (count - 1.0) / count * spread).sqrt()
     };
-    let distances = total.sums.len().saturating_sub(1);
+    let distances = total.by_distance.len().saturating_sub(1);
     Intervals {
-        xi: (0..distances).map(half).collect(),
-        alpha: (distances..2 * distances).map(half).collect(),
-        cohesion: half(2 * distances),
-        separation: half(2 * distances + 1),
-        separation_uniform: half(2 * distances + 2),
-        mean_total_distance: half(2 * distances + 3),
+        xi: (0..distances).map(half_width).collect(),
+        alpha: (distances..2 * distances).map(half_width).collect(),
+        cohesion: half_width(2 * distances),
+        separation: half_width(2 * distances + 1),
+        separation_uniform: half_width(2 * distances + 2),
+        mean_total_distance: half_width(2 * distances + 3),
     }
 }
 
-/// The 97.5 % point of Student's distribution, from that of the normal one (Abramowitz and Stegun
-/// 26.7.5); right to a thousandth from 7 degrees of freedom on.
+/// The 97.5 % quantile of Student's t distribution, from that of the normal distribution (Abramowitz
+/// and Stegun 26.7.5); accurate to 0.001 from 7 degrees of freedom on.
 fn student(freedom: f64) -> f64 {
     let z: f64 = 1.959_964;
     let first = (z.powi(3) + z) / 4.0;
@@ -282,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn students_distribution() {
+    fn quantiles_of_students_distribution() {
         for (freedom, exact) in [(7.0, 2.364_624), (15.0, 2.131_450), (31.0, 2.039_513)] {
             assert!((student(freedom) - exact).abs() < 1e-3, "{freedom}");
         }

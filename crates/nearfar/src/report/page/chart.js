@@ -1,41 +1,41 @@
-// Small charts, and the elements that everything else is made of. All text is set as text.
+// Charts, tables and DOM helpers. Text is only ever set as text, never as markup.
 
 function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const created = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value);
+    if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
+    else created.setAttribute(key, value);
   }
-  made.append(...children);
-  return made;
+  created.append(...children);
+  return created;
 }
 
-function drawn(name, attributes, text) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
+function svgElement(name, attributes, text) {
+  const created = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
+  if (text !== undefined) created.textContent = text;
+  return created;
 }
 
-const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+const withSeparators = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
-// A number as people write it: few digits, a true minus.
-function figure(value, digits = 3) {
+// A number with few significant digits and a typographic minus.
+function formatNumber(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e15) return (value < 0 ? "−" : "") + grouped(size);
+  if (Number.isInteger(value) && size < 1e15) return (value < 0 ? "−" : "") + withSeparators(size);
   const text = size !== 0 && (size < 1e-3 || size >= 1e6)
     ? value.toExponential(digits - 1)
     : value.toFixed(Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size || 1)))));
   return text.replace(/-/g, "−");
 }
 
-function table(head, rows, numeric = () => true) {
+function table(columns, rows, numeric = () => true) {
   const cell = (name, value, column) =>
     element(name, numeric(column) ? { class: "number" } : {}, value instanceof Node ? value : String(value));
   const line = (name, values) => element("tr", {}, ...values.map((value, column) => cell(name, value, column)));
   return element("table", {},
-    ...(head ? [element("thead", {}, line("th", head))] : []),
+    ...(columns ? [element("thead", {}, line("th", columns))] : []),
     element("tbody", {}, ...rows.map((row) => line("td", row))));
 }
 
@@ -43,73 +43,73 @@ function card(title, ...children) {
   return element("div", { class: "card" }, ...(title ? [element("h3", {}, title)] : []), ...children);
 }
 
-// Round numbers between two others.
+// Round tick values between low and high.
 function ticks(low, high, count) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
-  const found = [];
+  const values = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at++) {
-    found.push(Number((at * step).toPrecision(12)));
+    values.push(Number((at * step).toPrecision(12)));
   }
-  return found;
+  return values;
 }
 
-function axis(values, { log = false, zero = false, whole = false }) {
+function axis(values, { log = false, zero = false, integer = false }) {
   let [low, high] = [Math.min(...values), Math.max(...values)];
   if (zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (log) {
     [low, high] = [low / 1.15, high * 1.15];
     const marks = [];
     for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power++) marks.push(10 ** power);
-    return { marks, share: (x) => Math.log(x / low) / Math.log(high / low) };
+    return { marks, fraction: (x) => Math.log(x / low) / Math.log(high / low) };
   }
   if (low === high) [low, high] = [low - 0.5, high + 0.5];
   let marks = ticks(low, high, 5);
-  if (whole) marks = marks.filter(Number.isInteger);
-  return { marks, share: (x) => (x - low) / (high - low) };
+  if (integer) marks = marks.filter(Number.isInteger);
+  return { marks, fraction: (x) => (x - low) / (high - low) };
 }
 
-// A chart of series: { kind: line | dots | bars | band, colour, name, points: [[x, y], …] }, where those
-// of a band are [x, low, high]. `columns` and `rows` are the same in numbers, for whoever reads them.
-function chart({ title, about, x, y, series, columns, rows }) {
+// A chart of series: { kind: line | dots | bars | band, colour, name, points: [[x, y], …] }; the points
+// of a band are [x, low, high]. `columns` and `rows` are the same data as a table.
+function chart({ title, caption, x, y, series, columns, rows }) {
   const [width, height, left, right, top, bottom] = [440, 250, 52, 12, 10, 40];
   const points = series.flatMap((one) => one.points);
-  if (points.length === 0) return card(title, element("p", { class: "note" }, "Nothing to show."));
+  if (points.length === 0) return card(title, element("p", { class: "note" }, "No data."));
   const xs = axis(points.map((point) => point[0]), x);
   const ys = axis(points.flatMap((point) => point.slice(1)), y);
   const bars = series.find((one) => one.kind === "bars");
   const slot = (width - left - right) / (bars ? bars.points.length + 0.5 : 40);
   const inner = bars ? slot / 2 : 6;
-  const px = (value) => left + inner + xs.share(value) * (width - left - right - 2 * inner);
-  const py = (value) => height - bottom - ys.share(value) * (height - top - bottom);
-  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${about ?? ""}` });
+  const px = (value) => left + inner + xs.fraction(value) * (width - left - right - 2 * inner);
+  const py = (value) => height - bottom - ys.fraction(value) * (height - top - bottom);
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${caption ?? ""}` });
   for (const mark of ys.marks) {
-    svg.append(drawn("path", { class: "axis", d: `M${left} ${py(mark)}H${width - right}` }),
-      drawn("text", { x: left - 6, y: py(mark) + 4, "text-anchor": "end" }, tick(mark)));
+    svg.append(svgElement("path", { class: "axis", d: `M${left} ${py(mark)}H${width - right}` }),
+      svgElement("text", { x: left - 6, y: py(mark) + 4, "text-anchor": "end" }, tick(mark)));
   }
   for (const mark of xs.marks) {
-    svg.append(drawn("text", { x: px(mark), y: height - bottom + 16, "text-anchor": "middle" }, tick(mark)));
+    svg.append(svgElement("text", { x: px(mark), y: height - bottom + 16, "text-anchor": "middle" }, tick(mark)));
   }
-  svg.append(drawn("text", { x: (width + left) / 2, y: height - 6, "text-anchor": "middle" }, x.label));
+  svg.append(svgElement("text", { x: (width + left) / 2, y: height - 6, "text-anchor": "middle" }, x.label));
   for (const { kind, colour = "far", points } of series) {
     if (kind === "bars") {
-      const wide = Math.max(1, Math.min(40, slot * 0.8));
+      const barWidth = Math.max(1, Math.min(40, slot * 0.8));
       for (const [at, value] of points) {
-        svg.append(drawn("rect", { class: `bar ${colour}`, x: px(at) - wide / 2, width: wide, y: py(value), height: Math.max(0, py(0) - py(value)) }));
+        svg.append(svgElement("rect", { class: `bar ${colour}`, x: px(at) - barWidth / 2, width: barWidth, y: py(value), height: Math.max(0, py(0) - py(value)) }));
       }
     } else if (kind === "band") {
       const path = (list) => list.map(([at, value]) => `${px(at).toFixed(1)} ${py(value).toFixed(1)}`).join("L");
       const [lows, highs] = [points.map(([at, low]) => [at, low]), points.map(([at, , high]) => [at, high]).reverse()];
-      svg.append(drawn("path", { class: "band", d: `M${path([...lows, ...highs])}Z` }));
+      svg.append(svgElement("path", { class: "band", d: `M${path([...lows, ...highs])}Z` }));
     } else {
       if (kind === "line") {
         const path = points.map(([at, value]) => `${px(at).toFixed(1)} ${py(value).toFixed(1)}`).join("L");
-        svg.append(drawn("path", { class: `line ${colour}`, d: `M${path}` }));
+        svg.append(svgElement("path", { class: `line ${colour}`, d: `M${path}` }));
       }
       if (points.length <= 400) {
         for (const [at, value] of points) {
-          svg.append(drawn("circle", { class: colour, cx: px(at), cy: py(value), r: kind === "dots" ? 2.5 : points.length > 40 ? 0 : 3 }));
+          svg.append(svgElement("circle", { class: colour, cx: px(at), cy: py(value), r: kind === "dots" ? 2.5 : points.length > 40 ? 0 : 3 }));
         }
       }
     }
@@ -117,8 +117,8 @@ function chart({ title, about, x, y, series, columns, rows }) {
   const keys = series.filter((one) => one.name).map((one) => element("span", { class: `key ${one.colour ?? "far"}` }, one.name));
   return card(title, svg,
     ...(keys.length ? [element("p", { class: "note" }, ...keys)] : []),
-    ...(about ? [element("p", { class: "note" }, about)] : []),
-    ...(rows ? [element("details", {}, element("summary", {}, "In numbers"), table(columns, rows))] : []));
+    ...(caption ? [element("p", { class: "note" }, caption)] : []),
+    ...(rows ? [element("details", {}, element("summary", {}, "Data table"), table(columns, rows))] : []));
 }
 
 function tick(value) {
@@ -126,9 +126,9 @@ function tick(value) {
   if (size >= 1e4 || (size > 0 && size < 1e-3)) {
     const power = Math.floor(Math.log10(size));
     const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-    const raised = [...String(Math.abs(power))].map((digit) => digits[digit]).join("");
+    const exponent = [...String(Math.abs(power))].map((digit) => digits[digit]).join("");
     const lead = Number((value / 10 ** power).toPrecision(3));
-    return `${lead === 1 ? "" : `${lead}·`}10${power < 0 ? "⁻" : ""}${raised}`.replace("-", "−");
+    return `${lead === 1 ? "" : `${lead}·`}10${power < 0 ? "⁻" : ""}${exponent}`.replace("-", "−");
   }
   return String(value).replace("-", "−");
 }

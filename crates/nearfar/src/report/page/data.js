@@ -1,4 +1,4 @@
-// The data of the page. points.rs says how it is laid out.
+// The data of the page, in the format described in points.rs.
 
 const NO_LABEL = 65535;
 
@@ -13,17 +13,17 @@ async function unpack(text) {
   const head = JSON.parse(read(4, length));
   const base = Math.ceil((4 + length) / 4) * 4;
   const section = (name, Type) => {
-    const place = head.sections[name];
-    return place && new Type(buffer, base + place[0], place[1] / Type.BYTES_PER_ELEMENT);
+    const range = head.sections[name];
+    return range && new Type(buffer, base + range[0], range[1] / Type.BYTES_PER_ELEMENT);
   };
-  const names = section("names", Uint8Array);
+  const ids = section("names", Uint8Array);
   const edges = section("edges", Uint8Array);
   return {
     head,
     nodes: head.shown,
-    names: names ? JSON.parse(new TextDecoder().decode(names)) : null,
+    ids: ids ? JSON.parse(new TextDecoder().decode(ids)) : null,
     labels: section("labels", Uint16Array),
-    places: { tsne: section("tsne", Uint16Array), pca: section("pca", Uint16Array) },
+    positions: { tsne: section("tsne", Uint16Array), pca: section("pca", Uint16Array) },
     graph: edges ? decodeEdges(edges, head.shown) : null,
     vectors: section("vectors", Int8Array),
     scales: section("scales", Float32Array),
@@ -31,7 +31,7 @@ async function unpack(text) {
   };
 }
 
-// Rows of neighbours: those of node i are targets[starts[i] .. starts[i + 1]].
+// Compressed sparse rows: the neighbours of node i are targets[starts[i] .. starts[i + 1]].
 function decodeEdges(bytes, nodes) {
   let at = 0;
   const number = () => {
@@ -64,10 +64,10 @@ function decodeEdges(bytes, nodes) {
   return { starts, targets, edges: from.length };
 }
 
-const nameOf = (data, node) => (data.names ? data.names[node] : String(node));
+const idOf = (data, node) => (data.ids ? data.ids[node] : String(node));
 
 const labelOf = (data, node) =>
   data.labels && data.labels[node] !== NO_LABEL ? data.head.labels[data.labels[node]] : "";
 
-// What stands on the page of a long text.
-const short = (text, most = 120) => (text.length > most ? text.slice(0, most) + "…" : text);
+// Truncates a long text.
+const truncated = (text, most = 120) => (text.length > most ? text.slice(0, most) + "…" : text);

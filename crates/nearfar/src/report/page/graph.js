@@ -1,8 +1,8 @@
-// Distances in the graph and similarities of vectors, computed when they are asked for.
+// Distances in the graph and similarities of vectors, computed on demand.
 
 const UNREACHED = -1;
 
-// Hops from a node to all, by a search in breadth.
+// Hops from a node to all others, by breadth-first search.
 function hopsFrom({ starts, targets }, node) {
   const hops = new Int32Array(starts.length - 1).fill(UNREACHED);
   const queue = new Uint32Array(hops.length);
@@ -10,11 +10,11 @@ function hopsFrom({ starts, targets }, node) {
   queue[0] = node;
   hops[node] = 0;
   for (let at = 0; at < end; at++) {
-    const near = queue[at];
-    for (let edge = starts[near]; edge < starts[near + 1]; edge++) {
+    const current = queue[at];
+    for (let edge = starts[current]; edge < starts[current + 1]; edge++) {
       const other = targets[edge];
       if (hops[other] === UNREACHED) {
-        hops[other] = hops[near] + 1;
+        hops[other] = hops[current] + 1;
         queue[end++] = other;
       }
     }
@@ -22,7 +22,7 @@ function hopsFrom({ starts, targets }, node) {
   return hops;
 }
 
-// The component of each node, numbered as they appear.
+// The component of each node, numbered by first appearance.
 function components(graph) {
   const of = new Int32Array(graph.starts.length - 1).fill(UNREACHED);
   const stack = [];
@@ -47,7 +47,7 @@ function components(graph) {
 
 const degree = (graph, node) => graph.starts[node + 1] - graph.starts[node];
 
-// Products of a node's vector with all, itself included.
+// Dot products of a node's vector with all vectors.
 function productsOf(data, node) {
   const { vectors, scales } = data;
   const dims = data.head.similarity.dims;
