@@ -47,7 +47,7 @@ impl Far {
             Self::Auto => {
                 let diameter = Diameter::new(graph, components, SEARCHES);
                 if !diameter.is_exact() {
-                    return Err(Error::Budget(format!(
+                    return Err(Error::budget(format!(
                         "the graph is disconnected, and after {SEARCHES} searches its diameter is only \
                          known to be between {} and {}; set the distance of unconnected nodes with \
                          --far",

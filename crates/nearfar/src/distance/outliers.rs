@@ -20,14 +20,14 @@ pub struct OutlierConfig {
 /// are splits, so that a classifier is trained on them.
 pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
     let labels = dataset.labels.as_ref().ok_or_else(|| {
-        Error::Graph("outliers need labels; give a dataset folder with labels.tsv".to_owned())
+        Error::graph("outliers need labels; give a dataset folder with labels.tsv".to_owned())
     })?;
     let graph = &dataset.graph;
     let n = graph.nodes();
     let farthest = farthest_by_class(dataset, labels);
     let classes: Vec<usize> = (0..farthest.len()).filter(|&c| !farthest[c].is_empty()).collect();
     if classes.is_empty() {
-        return Err(Error::Graph(
+        return Err(Error::graph(
             "every node has every label, or no path to the classes it lacks; outliers need a \
              class that some node is far from"
                 .to_owned(),
@@ -51,7 +51,7 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
         let row = n + number;
         if ids.insert(&format!("outlier-{number}")) as usize != row {
             let message = format!("the graph has a node outlier-{number} already; rename it");
-            return Err(Error::Graph(message));
+            return Err(Error::graph(message));
         }
         pairs.push((host, row as Node));
         if let Some(weights) = &mut weights {

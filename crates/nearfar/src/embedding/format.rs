@@ -53,7 +53,7 @@ impl Format {
             } else {
                 format!("unknown file extension '.{extension}'")
             };
-            Error::Option(format!(
+            Error::conflict(format!(
                 "{}: {unknown}; use one of {}, or set --format",
                 path.display(),
                 extensions()
@@ -84,7 +84,7 @@ impl Format {
              .safetensors",
             ids.get(node)
         );
-        Err(Error::Write { path: path.to_owned(), reason })
+        Err(Error::unwritable(path, reason))
     }
 }
 
@@ -104,7 +104,7 @@ impl InputFormat {
             return Ok(Self::Format(format));
         }
         let mut start = Vec::new();
-        open(path)?.take(64).read_to_end(&mut start).map_err(|e| read_error(path, &e))?;
+        open(path)?.take(64).read_to_end(&mut start).map_err(|e| read_error(path, e))?;
         of_content(&start).map(Self::Format).ok_or_else(|| {
             let message = format!(
                 "unknown file extension and content; expected one of {}, .bin",

@@ -17,6 +17,8 @@ use ids::Ids;
 pub use neighbours::Similarity;
 pub(crate) use neighbours::{TopK, key};
 
+use serde_json::{Map, Value};
+
 use crate::error::{Error, Result};
 pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
@@ -38,6 +40,7 @@ pub struct Embedding {
     ids: NodeIds,
     dim: usize,
     vectors: Vec<f32>,
+    provenance: Map<String, Value>,
 }
 
 impl Embedding {
@@ -48,10 +51,10 @@ impl Embedding {
             let message = format!(
                 "an embedding of {nodes} nodes in {dim} dimensions; expected at least 1 of each"
             );
-            return Err(Error::Option(message));
+            return Err(Error::conflict(message));
         }
         if nodes.checked_mul(dim) != Some(vectors.len()) {
-            return Err(Error::Option(format!(
+            return Err(Error::conflict(format!(
                 "{} values for {nodes} nodes in {dim} dimensions; expected {nodes} × {dim}",
                 vectors.len()
             )));
@@ -59,11 +62,23 @@ impl Embedding {
         if let NodeIds::StringIds(strings) = &ids
             && let Some(node) = strings.find("")
         {
-            return Err(Error::Option(format!(
+            return Err(Error::conflict(format!(
                 "node {node} has an empty id; give every node an id"
             )));
         }
-        Ok(Self { ids, dim, vectors })
+        Ok(Self { ids, dim, vectors, provenance: Map::new() })
+    }
+
+    /// The same, with a record of how the vectors were made. Formats that can carry it do.
+    #[must_use]
+    pub fn with_provenance(self, provenance: Map<String, Value>) -> Self {
+        Self { provenance, ..self }
+    }
+
+    /// How the vectors were made: resolved settings, seed, version and the fingerprint of the graph.
+    /// Empty if that is not known.
+    pub fn provenance(&self) -> &Map<String, Value> {
+        &self.provenance
     }
 
     /// The number of nodes.
@@ -105,7 +120,7 @@ impl Embedding {
         }
         let at = self.vectors.iter().position(|value| !value.is_finite()).unwrap_or(0);
         let (node, dimension) = (at / self.dim, at % self.dim);
-        Err(Error::Option(format!(
+        Err(Error::conflict(format!(
             "the vector of node '{}' (row {node}) has {} in dimension {dimension}; training \
              diverged: lower the learning rate",
             self.ids.get(node as Node),
@@ -120,7 +135,7 @@ impl Embedding {
         let rows: Vec<Option<Node>> = (0..graph.nodes() as Node).map(find).collect();
         let missing = rows.iter().filter(|row| row.is_none()).count();
         if let Some(node) = rows.iter().position(Option::is_none) {
-            return Err(Error::Graph(format!(
+            return Err(Error::graph(format!(
                 "{missing} of {} nodes have no vector, for example '{}'; the vectors have ids such \
                  as '{}': give the graph that was embedded",
                 rows.len(),
@@ -131,7 +146,7 @@ impl Embedding {
         if self.nodes() > rows.len() {
             let unknown =
                 (0..self.nodes() as Node).find(|&row| nodes.find(&self.ids.get(row)).is_none());
-            return Err(Error::Graph(format!(
+            return Err(Error::graph(format!(
                 "{} vectors for {} nodes; '{}' is not in the graph: give the graph that was \
                  embedded, including isolated nodes (list them with --nodes)",
                 self.nodes(),

@@ -24,7 +24,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
-    let array = Array::read(open(path)?).map_err(|e| read_error(path, &e))?;
+    let array = Array::read(open(path)?).map_err(|e| read_error(path, e))?;
     let (nodes, dim) = match array.shape[..] {
         [nodes, dim] if array.is_float() => (nodes, dim),
         _ => {

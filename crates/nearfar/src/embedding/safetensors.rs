@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
     let bytes = read_all(path)?;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| {
         let reason = format!("{error}; the file is truncated or not safetensors: write it again");
-        Error::Read { path: path.to_owned(), reason }
+        Error::unreadable(path, reason)
     })?;
     let table = table(&tensors).map_err(fail)?;
     let (nodes, dim) = (table.shape()[0], table.shape()[1]);

@@ -15,7 +15,7 @@ const MAX_ID: u64 = 1 << 16;
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
     let mut source = BufReader::new(open(path)?);
-    let broken = |e: io::Error| read_error(path, &e);
+    let broken = |e: io::Error| read_error(path, e);
     let mut line = Vec::new();
     source.by_ref().take(64).read_until(b'\n', &mut line).map_err(broken)?;
     let sizes = std::str::from_utf8(&line).ok().filter(|line| line.ends_with('\n'));

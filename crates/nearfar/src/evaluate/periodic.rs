@@ -6,7 +6,7 @@ use super::classify::{ClassifyConfig, SplitScores, classify};
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Labels, Splits};
-use crate::train::{Event, Scores, Sink, State};
+use crate::train::{Checkpoint, Event, Scores, Sink, State, TrainPlan};
 
 /// Wraps another sink: after every `interval` epochs and after the last, classifies the nodes by
 /// their vectors and passes the scores on as [`Event::Scores`], directly after the event of the
@@ -75,7 +75,7 @@ impl<'a> PeriodicScores<'a> {
         sink: &'a mut dyn Sink,
     ) -> Result<Self> {
         if interval == 0 {
-            return Err(Error::Option("score-every is 0; expected at least 1".to_owned()));
+            return Err(Error::conflict("score-every is 0; expected at least 1".to_owned()));
         }
         // Scoring vectors of zeros reports errors in labels and splits before training starts.
         let (_, val, _) = score(graph, labels, splits, vec![0.0; graph.nodes()])?;
@@ -98,12 +98,12 @@ impl<'a> PeriodicScores<'a> {
     /// keeps the best vectors ([`best`](Self::best)). Scores on test are reported, never used.
     pub fn stop_early(self, patience: usize) -> Result<Self> {
         if patience == 0 {
-            return Err(Error::Option("stop-early is 0; expected at least 1".to_owned()));
+            return Err(Error::conflict("stop-early is 0; expected at least 1".to_owned()));
         }
         if !self.has_val {
             let message = "stop-early needs validation nodes, and no node is in the val split; add \
                            lines 'node<TAB>val', or omit --stop-early";
-            return Err(Error::Option(message.to_owned()));
+            return Err(Error::conflict(message.to_owned()));
         }
         Ok(Self { patience: Some(patience), ..self })
     }
@@ -117,9 +117,6 @@ impl<'a> PeriodicScores<'a> {
 
 impl Sink for PeriodicScores<'_> {
     fn event(&mut self, event: &Event) -> Result<ControlFlow<()>> {
-        if let Event::Started { epochs, .. } = event {
-            self.epochs = *epochs;
-        }
         let mut answer = self.sink.event(event)?;
         if matches!(event, Event::Epoch { .. })
             && let Some(scores) = self.pending.take()
@@ -137,13 +134,18 @@ impl Sink for PeriodicScores<'_> {
         Ok(answer)
     }
 
+    fn plan(&mut self, plan: &TrainPlan) -> Result<ControlFlow<(), Option<Checkpoint>>> {
+        self.epochs = plan.epochs;
+        self.sink.plan(plan)
+    }
+
     fn state(&mut self, state: &State<'_>) -> Result<ControlFlow<()>> {
         let answer = self.sink.state(state)?;
         let epoch = state.epoch;
         if !(epoch.is_multiple_of(self.interval) || epoch == self.epochs) || answer.is_break() {
             return Ok(answer);
         }
-        let (vectors, val, test) = score(self.graph, self.labels, self.splits, state.vectors())?;
+        let (vectors, val, test) = score(self.graph, self.labels, self.splits, state.vectors().to_vec())?;
         if let (Some(_), Some(val)) = (self.patience, val) {
             self.since_best += 1;
             let f1_macro = val.f1_macro;

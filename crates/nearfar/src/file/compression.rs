@@ -16,7 +16,7 @@ pub(crate) fn extension(path: &Path) -> String {
 /// Opens a file for reading from start to end. Decompresses gzip and zstd, which are recognised by
 /// their magic bytes.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let fail = |e: io::Error| Error::read(path, &e);
+    let fail = |e: io::Error| Error::read(path, e);
     if path.is_dir() {
         return Err(Error::file(path, "this is a folder; expected a file"));
     }
@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
 
 /// Opens a file for random access. A compressed one is decompressed to a temporary file first.
 pub(crate) fn open_seekable(path: &Path) -> Result<File> {
-    let fail = |e: io::Error| read_error(path, &e);
+    let fail = |e: io::Error| read_error(path, e);
     let extension = path.extension().unwrap_or_default();
     if !extension.eq_ignore_ascii_case("gz") && !extension.eq_ignore_ascii_case("zst") {
         return File::open(path).map_err(fail);
@@ -47,7 +47,7 @@ pub(crate) fn open_seekable(path: &Path) -> Result<File> {
 /// All bytes of a file, decompressed.
 pub(crate) fn read_all(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, &e))?;
+    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, e))?;
     Ok(bytes)
 }
 
@@ -62,10 +62,10 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 }
 
 /// The error for a failed read. A stream that ends too early means a truncated file.
-pub(crate) fn read_error(path: &Path, source: &io::Error) -> Error {
+pub(crate) fn read_error(path: &Path, source: io::Error) -> Error {
     if source.kind() == ErrorKind::UnexpectedEof {
         let reason = "the file is truncated; download or write it again";
-        return Error::Read { path: path.to_owned(), reason: reason.to_owned() };
+        return Error::unreadable(path, reason);
     }
     Error::read(path, source)
 }

@@ -91,7 +91,7 @@ impl<'a> Blocks<'a> {
         while !self.ended {
             let want = (BLOCK as u64).max(block.len() as u64);
             let got = self.source.by_ref().take(want).read_to_end(&mut block);
-            self.ended = got.map_err(|e| read_error(self.path, &e))? == 0;
+            self.ended = got.map_err(|e| read_error(self.path, e))? == 0;
             if let Some(end) = memchr::memrchr(b'\n', &block) {
                 if !self.ended {
                     self.rest = block.split_off(end + 1);

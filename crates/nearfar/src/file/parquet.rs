@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 16;
 pub(crate) fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
     let reason =
         format!("{error}; the file is truncated or not Parquet: download or write it again");
-    Error::Read { path: path.to_owned(), reason }
+    Error::unreadable(path, reason)
 }
 
 /// Whether values stored in this type can be node ids.

@@ -15,11 +15,11 @@ pub(crate) fn write_whole(
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<()> {
     let file = temporary_beside(path)?;
-    let fail = |e: &io::Error| Error::write(path, e);
+    let fail = |e: io::Error| Error::write(path, e);
     let mut out = BufWriter::with_capacity(1 << 16, file.as_file());
-    write(&mut out).and_then(|()| out.flush()).map_err(|e| fail(&e))?;
+    write(&mut out).and_then(|()| out.flush()).map_err(fail)?;
     drop(out);
-    file.persist(path).map_err(|e| fail(&e.error))?;
+    file.persist(path).map_err(|e| fail(e.error))?;
     Ok(())
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn write_whole(
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
     if path.is_dir() || path.file_name().is_none() {
         let reason = "this is a folder; add a file name".to_owned();
-        return Err(Error::Write { path: path.to_owned(), reason });
+        return Err(Error::unwritable(path, reason));
     }
     temporary_beside(path).map(drop)
 }
@@ -42,9 +42,9 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         ErrorKind::NotFound => {
             let reason =
                 format!("folder {} does not exist; create it or choose another", folder.display());
-            Error::Write { path: path.to_owned(), reason }
+            Error::unwritable(path, reason)
         }
-        _ => Error::write(path, &error),
+        _ => Error::write(path, error),
     })
 }
 

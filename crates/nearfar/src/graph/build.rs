@@ -56,10 +56,10 @@ impl EdgeList {
         let n = self.ids.len();
         let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
-            return Err(Error::Graph("more than 4294967294 nodes or edges".to_owned()));
+            return Err(Error::graph("more than 4294967294 nodes or edges".to_owned()));
         }
         if let Some(&(a, b)) = pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
-            return Err(Error::Graph(format!(
+            return Err(Error::graph(format!(
                 "edge {a}–{b} has a row that is not below {n}, the number of nodes"
             )));
         }
@@ -97,7 +97,7 @@ fn drop_loops_and_zeros(
     };
     if weights.len() != pairs.len() {
         let message = format!("{} weights for {} edges", weights.len(), pairs.len());
-        return Err(Error::Graph(message));
+        return Err(Error::graph(message));
     }
     let mut kept = 0;
     for at in 0..pairs.len() {
@@ -105,7 +105,7 @@ fn drop_loops_and_zeros(
         if !(weight.is_finite() && weight >= 0.0) {
             let message =
                 format!("edge {} has weight {weight}; weights must be finite and ≥ 0", at + 1);
-            return Err(Error::Graph(message));
+            return Err(Error::graph(message));
         }
         if a == b {
             dropped.self_loops += 1;

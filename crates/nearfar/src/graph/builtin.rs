@@ -11,7 +11,7 @@ pub(super) fn builtin(name: &str) -> Result<Dataset> {
         "sparse" => synth(&SynthConfig::preset(Preset::Sparse)),
         "moderate" => synth(&SynthConfig::preset(Preset::Moderate)),
         "dense" => synth(&SynthConfig::preset(Preset::Dense)),
-        _ => Err(Error::Option(format!(
+        _ => Err(Error::conflict(format!(
             "unknown graph builtin:{name}; expected builtin:karate, builtin:sparse, \
              builtin:moderate or builtin:dense"
         ))),

@@ -99,7 +99,7 @@ impl Dataset {
             }
             edges.push('\n');
         }
-        std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, &e))?;
+        std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
         write_whole(&folder.join("edges.tsv"), |out| out.write_all(edges.as_bytes()))?;
         write_whole(&folder.join("nodes.tsv"), |out| out.write_all(nodes.as_bytes()))?;
         if let Some(labels) = &self.labels {

@@ -89,7 +89,7 @@ impl<T: HopCell> LandmarkApprox<T> {
     /// of two bytes a node where there are few, and the nodes by depth.
     pub(super) fn bytes(nodes: usize, landmarks: usize) -> u64 {
         let index = if landmarks < 1 << 10 { 2 } else { 8 };
-        sum([product([nodes, index + 4]), product([landmarks, size_of::<Reach>()])])
+        sum([product([nodes, index + 4]), product([landmarks, size_of::<RowRange>()])])
     }
 
     pub(super) fn new(landmarks: Landmarks<T>, law: DistanceLaw, far: u32) -> Result<Self> {

@@ -15,7 +15,7 @@ use super::levels::ByLevel;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, format_bytes, format_seconds, product, sum};
-use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels};
+use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES};
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
 use crate::memory;
@@ -408,7 +408,7 @@ fn most_landmarks(cell: usize) -> usize {
 
 /// How many searches at a time the sources and the threads can use, and the memory allows.
 fn affordable(sources: usize, search: u64, memory: u64) -> usize {
-    let useful = rayon::current_num_threads().min(sources.div_ceil(crate::distance::LANES));
+    let useful = rayon::current_num_threads().min(sources.div_ceil(SOURCES));
     let allowed = usize::try_from(memory / search.max(1)).unwrap_or(usize::MAX);
     useful.min(allowed).max(1)
 }

@@ -1,6 +1,6 @@
 //! Uniform negatives: every other node with the same probability.
 
-use super::{NegativeSampler, Negatives};
+use super::NegativeSampler;
 use crate::graph::Node;
 use crate::rng::Rng;
 
@@ -16,10 +16,6 @@ impl NegativeSampler for Uniform {
             let other = rng.below(self.nodes - 1) as Node;
             *negative = other + Node::from(other >= centre);
         }
-    }
-
-    fn law(&self) -> Negatives {
-        Negatives::Uniform
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

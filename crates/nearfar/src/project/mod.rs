@@ -76,7 +76,7 @@ impl Default for ProjectConfig {
 impl ProjectConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::Option(message));
+        let refuse = |message: String| Err(Error::conflict(message));
         if !(self.perplexity >= 1.0 && self.perplexity <= 1000.0) {
             return refuse(format!("perplexity is {}; expected 1 to 1000", self.perplexity));
         }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
@@ -22,7 +22,6 @@ use crate::file::write_whole;
 use crate::graph::{Graph, Labels, Node, Splits};
 use crate::project::{Method, Metric, ProjectConfig, project};
 use crate::rng::{Purpose, Rng};
-use crate::train::Settings;
 use points::Points;
 
 /// Settings of a report.
@@ -73,8 +72,8 @@ pub struct Subject<'a> {
     pub log: Option<&'a Path>,
     /// Link prediction scores, as `nearfar links --json` prints them.
     pub links: Option<&'a Path>,
-    /// The settings of the training.
-    pub settings: Option<&'a Settings>,
+    /// The resolved settings of the run; by default those that the vectors or the log record.
+    pub settings: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Subject<'a> {
@@ -101,7 +100,7 @@ impl<'a> Subject<'a> {
         });
         if differs {
             let message = "vectors and graph are not in the same order; sort the vectors first";
-            return Err(Error::Option(message.to_owned()));
+            return Err(Error::conflict(message.to_owned()));
         }
         for (what, found) in [
             ("labels", self.labels.map(|labels| labels.of.len())),
@@ -110,7 +109,7 @@ impl<'a> Subject<'a> {
             if let Some(found) = found.filter(|found| *found != n) {
                 let message =
                     format!("{what} of {found} nodes for {n} vectors; expected one for each");
-                return Err(Error::Option(message));
+                return Err(Error::conflict(message));
             }
         }
         self.embedding.check_finite()

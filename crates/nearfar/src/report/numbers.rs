@@ -83,10 +83,11 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
         .collect()
 }
 
-/// The training settings: as given, or else from the log.
+/// The resolved settings of the run: as given, or from the vectors, or from the log.
 fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
     match subject.settings {
-        Some(settings) => settings.fields().collect(),
+        Some(settings) => settings.clone(),
+        None if !subject.embedding.provenance().is_empty() => subject.embedding.provenance().clone(),
         None => {
             log.iter().find_map(|event| event["settings"].as_object()).cloned().unwrap_or_default()
         }
@@ -111,7 +112,7 @@ fn degrees(graph: &Graph) -> Vec<(usize, usize)> {
 }
 
 fn as_json(value: &impl serde::Serialize) -> Result<Value> {
-    serde_json::to_value(value).map_err(|error| Error::Option(error.to_string()))
+    serde_json::to_value(value).map_err(|error| Error::conflict(error.to_string()))
 }
 
 fn parse(path: &Path, line: u64, text: &str) -> Result<Value> {

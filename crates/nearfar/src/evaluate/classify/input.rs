@@ -34,7 +34,7 @@ pub(super) fn check(embedding: &Embedding, labels: &Labels, splits: Option<&Spli
         if let Some(found) = found.filter(|found| *found != rows) {
             let message =
                 format!("{name} of {found} nodes for {rows} vectors; expected one for each");
-            return Err(Error::Option(message));
+            return Err(Error::conflict(message));
         }
     }
     if let Some(&label) =
@@ -42,7 +42,7 @@ pub(super) fn check(embedding: &Embedding, labels: &Labels, splits: Option<&Spli
     {
         let last = labels.names.len().saturating_sub(1);
         let message = format!("label {label} is out of range; expected 0 to {last}");
-        return Err(Error::Option(message));
+        return Err(Error::conflict(message));
     }
     Ok(())
 }
@@ -57,11 +57,11 @@ pub(super) fn check_members(embedding: &Embedding, labels: &Labels) -> Result<()
         }
     }
     if labels.of.iter().all(Vec::is_empty) {
-        return Err(Error::Option("no node has a label; give a file with labels".to_owned()));
+        return Err(Error::conflict("no node has a label; give a file with labels".to_owned()));
     }
     match members.iter().position(|(count, _)| *count == 1) {
         None => Ok(()),
-        Some(class) => Err(Error::Option(format!(
+        Some(class) => Err(Error::conflict(format!(
             "class '{}' has only one node, '{}', and needs one to train on and one to test on; \
              remove its label, or give fixed splits with --splits",
             labels.names[class],

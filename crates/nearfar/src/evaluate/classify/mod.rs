@@ -191,7 +191,7 @@ pub fn classify(
     if multi_label && config.confusion {
         let message = "a confusion matrix needs one label per node, and some nodes have several; use \
                        --per-class";
-        return Err(Error::Option(message.to_owned()));
+        return Err(Error::conflict(message.to_owned()));
     }
     let (protocol, splits) = match splits {
         Some(splits) => {
@@ -225,7 +225,7 @@ pub fn classify(
 impl ClassifyConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::Option(message));
+        let refuse = |message: String| Err(Error::conflict(message));
         match *self {
             Self { train_ratio: Some(ratio), .. } if !(ratio > 0.0 && ratio < 1.0) => {
                 refuse(format!("train-ratio is {ratio}; expected a fraction between 0 and 1"))
@@ -250,7 +250,7 @@ fn random_splits(
     if multi_label && stratified {
         let message = "stratified splits need one label per node, and some nodes have several; \
                        omit --stratified";
-        return Err(Error::Option(message.to_owned()));
+        return Err(Error::conflict(message.to_owned()));
     }
     input::check_members(embedding, labels)?;
     let splits = (0..repeats as u64)

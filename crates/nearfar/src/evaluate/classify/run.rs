@@ -76,7 +76,7 @@ impl Model {
         let examples = examples(embedding, rows);
         let model = match classes.len() {
             0 | 1 => {
-                return Err(Error::Option(format!(
+                return Err(Error::conflict(format!(
                     "all {} training nodes have class '{}', and a classifier needs at least two \
                      classes; train on more nodes, or use --stratified",
                     rows.len(),

@@ -33,7 +33,7 @@ impl NodeSplit {
         };
         for (rows, name) in [(&split.train, Split::Train), (&split.test, Split::Test)] {
             if rows.is_empty() {
-                return Err(Error::Option(format!(
+                return Err(Error::conflict(format!(
                     "no node is in the {} split; add lines 'node<TAB>{0}', or omit --splits for \
                      random splits",
                     name.name()
@@ -45,7 +45,7 @@ impl NodeSplit {
             [&split.train, &split.val, &split.test].into_iter().flatten().find(is_unlabelled);
         match unlabelled.filter(|_| !multi_label) {
             None => Ok(split),
-            Some(&row) => Err(Error::Option(format!(
+            Some(&row) => Err(Error::conflict(format!(
                 "node '{}' is in the splits and has no label; add its label, or remove it from \
                  the splits",
                 embedding.ids().get(row)
@@ -67,7 +67,7 @@ impl NodeSplit {
         let fraction = |count: usize| ratio * count as f64 + 1e-9;
         let count = fraction(rows.len()) as usize;
         if count == 0 || count == rows.len() {
-            return Err(Error::Option(format!(
+            return Err(Error::conflict(format!(
                 "train-ratio {ratio} of {} labelled nodes leaves the {} split empty; choose another \
                  --train-ratio",
                 rows.len(),

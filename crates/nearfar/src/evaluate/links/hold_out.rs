@@ -49,7 +49,7 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
         }
     }
     if held.is_empty() {
-        return Err(Error::Graph(
+        return Err(Error::graph(
             "the graph has no cycle, so that removing any edge disconnects it; allow that with \
              --keep-connected false"
                 .to_owned(),
@@ -58,7 +58,7 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
     if kept.is_empty() {
         let message =
             format!("test-ratio {ratio} leaves no edge to train on; use a smaller --test-ratio");
-        return Err(Error::Option(message));
+        return Err(Error::conflict(message));
     }
     let train_edges: Vec<(Node, Node)> =
         kept.iter().take(MAX_TRAIN_EDGES).map(|&(a, b, _)| (a, b)).collect();
@@ -78,7 +78,7 @@ fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>
     let n = graph.nodes() as u64;
     let all = n * (n - 1) / 2 - graph.edges() as u64;
     if all < count as u64 {
-        return Err(Error::Graph(format!(
+        return Err(Error::graph(format!(
             "the evaluation needs {count} node pairs without an edge, and the graph has only {all}; \
              link prediction needs a sparser graph"
         )));

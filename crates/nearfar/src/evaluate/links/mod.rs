@@ -157,7 +157,7 @@ pub fn links<E: From<Error>>(
 impl LinksConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::Option(message));
+        let refuse = |message: String| Err(Error::conflict(message));
         match *self {
             Self { test_ratio, .. } if !(test_ratio > 0.0 && test_ratio < 1.0) => {
                 refuse(format!("test-ratio is {test_ratio}; expected a fraction between 0 and 1"))

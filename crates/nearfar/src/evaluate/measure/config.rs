@@ -40,10 +40,10 @@ pub struct MeasureConfig {
 
 impl Default for MeasureConfig {
     fn default() -> Self {
-        let (train, negatives) = (TrainConfig::default(), NegativeConfig::default());
+        let (train, negatives) = (TrainConfig::default().defaults(), NegativeConfig::default());
         Self {
-            context: train.window(),
-            k: train.k(),
+            context: train.context,
+            k: train.k,
             gamma: negatives.gamma,
             far: negatives.far,
             sources: None,
@@ -62,7 +62,7 @@ impl MeasureConfig {
         NegativeConfig { gamma: self.gamma, ..Default::default() }.validate()?;
         if self.sources == Some(0) {
             let message = "sources is 0; expected 'all' or at least 1";
-            return Err(Error::Option(message.to_owned()));
+            return Err(Error::conflict(message.to_owned()));
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ pub fn measure(
     let pairs = PairMeasurement {
         graph,
         vectors: ArrayView2::from_shape((n, dim), &vectors)
-            .map_err(|error| Error::Option(format!("{n} vectors in {dim} dimensions: {error}")))?,
+            .map_err(|error| Error::conflict(format!("{n} vectors in {dim} dimensions: {error}")))?,
         bins,
         all,
         gamma: config.gamma,
@@ -96,7 +96,7 @@ fn largest_product(vectors: &[f32], dim: usize) -> Result<f64> {
     let square = |row: &[f32]| row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
     let largest = vectors.chunks_exact(dim).map(square).fold(0.0, f64::max);
     if largest > LIMIT {
-        return Err(Error::Option(format!(
+        return Err(Error::conflict(format!(
             "the largest vector norm is {:.0e}, too large to compare products; training diverged: \
              lower the learning rate",
             largest.sqrt()

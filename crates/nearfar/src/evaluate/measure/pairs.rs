@@ -239,7 +239,7 @@ impl Hops {
         });
         match end {
             ControlFlow::Continue(()) => Ok(Self { first, width, table, levels }),
-            ControlFlow::Break(()) => Err(Error::Budget(format!(
+            ControlFlow::Break(()) => Err(Error::budget(format!(
                 "some nodes are more than {} hops apart, which measures do not support",
                 u16::MAX
             ))),

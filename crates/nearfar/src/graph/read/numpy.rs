@@ -15,7 +15,7 @@ use crate::file::{Id, open, read_error};
 
 /// Reads an edge array.
 pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
-    let array = Array::read(open(path)?).map_err(|e| read_error(path, &e))?;
+    let array = Array::read(open(path)?).map_err(|e| read_error(path, e))?;
     let layout = EdgeLayout::of(&array).map_err(|message| Error::file(path, message))?;
     let mut edges = EdgeCollector::with_node_file(nodes)?;
     let mut weights = layout.weighted.then(Vec::new);

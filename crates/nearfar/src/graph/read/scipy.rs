@@ -111,9 +111,10 @@ impl<'a> Archive<'a> {
             return Err(self.no_matrix(name));
         };
         let member = self.zip.by_index(at).map_err(|error| zip_error(path, error))?;
-        Array::read(member).map_err(|error| match read_error(path, &error) {
-            Error::Read { path, reason } => {
-                Error::Read { path, reason: format!("'{name}': {reason}") }
+        Array::read(member).map_err(|error| match read_error(path, error) {
+            Error::Read { path, mut problem, source } => {
+                problem.message = format!("'{name}': {}", problem.message);
+                Error::Read { path, problem, source }
             }
             other => other,
         })
@@ -143,10 +144,10 @@ impl<'a> Archive<'a> {
 
 fn zip_error(path: &Path, error: ZipError) -> Error {
     match error {
-        ZipError::Io(error) => read_error(path, &error),
+        ZipError::Io(error) => read_error(path, error),
         error => {
             let reason = format!("{error}; write it again with scipy.sparse.save_npz");
-            Error::Read { path: path.to_owned(), reason }
+            Error::unreadable(path, reason)
         }
     }
 }

@@ -15,7 +15,7 @@ pub(in crate::train) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     let (n, dim) = (graph.nodes(), plan.dim);
     let floats = |count: usize| product([count, n, dim, size_of::<f32>()]);
     let encoder = match network_kind(plan.model) {
-        None => floats(1 + Adam::NUMBERS),
+        None => floats(1 + Adam::MOMENTS),
         // The gradient at the vectors; when training ends, a copy of the vectors.
         Some(kind) => sum([Network::bytes(kind, n, dim), floats(2)]),
     };
