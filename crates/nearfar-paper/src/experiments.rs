@@ -213,7 +213,7 @@ impl RunList<'_> {
 /// share the run.
 fn with_context(method: &Method, context: usize, seed: u64) -> Settings {
     let mut settings = method.settings(seed);
-    let default = settings.train.window();
+    let default = settings.train.context.unwrap_or(settings.train.defaults().context);
     settings.train.context = Some(context).filter(|&context| context != default);
     settings
 }

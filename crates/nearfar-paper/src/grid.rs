@@ -69,7 +69,8 @@ impl Grid {
                 train.walks = Some(6);
             }
             if train.protocol.is_some() {
-                train.epochs = Some(train.epochs().div_ceil(10).max(4));
+                let epochs = train.epochs.unwrap_or(train.defaults().epochs);
+                train.epochs = Some(epochs.div_ceil(10).max(4));
             }
         } else if by_walks && graph == "pubmed" {
             train.epochs = Some(PUBMED_EPOCHS);

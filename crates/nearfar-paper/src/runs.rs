@@ -10,12 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use nearfar::embedding::Embedding;
 use nearfar::evaluate::PeriodicScores;
 use nearfar::evaluate::measure::{MeasureConfig, measure};
-use nearfar::negative::parse_bytes;
 use nearfar::project::{ProjectConfig, project};
-use nearfar::train::{Event, Settings, Sink, State, embed};
+use nearfar::train::{Checkpoint, Event, Settings, Sink, State, TrainPlan};
+use nearfar::{Budget, embed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -207,7 +206,7 @@ impl TrainingRun {
     /// Everything that the result depends on, under the names of `runs.jsonl`.
     fn key(&self, graphs: &Graphs) -> anyhow::Result<Value> {
         let dataset = graphs.get(self.graph, self.outliers)?;
-        let settings: Value = serde_json::from_str(&self.settings.describe(&dataset.graph))?;
+        let settings = self.settings.describe(&dataset.graph);
         Ok(json!({
             "graph": self.graph,
             "outliers": self.outliers,
@@ -227,25 +226,24 @@ impl TrainingRun {
         let dataset = graphs.get(self.graph, self.outliers)?;
         let (graph, train) = (&dataset.graph, &self.settings.train);
         let (labels, splits) = (&dataset.labels, &dataset.splits);
-        let (plan, _) =
-            self.settings.plan(graph, parse_bytes("16GB").map_err(anyhow::Error::msg)?)?;
+        let budget = Budget { memory: 16_000_000_000, ..Default::default() };
         let mut recorder = Recorder::default();
-        let every = train.epochs().div_ceil(SCORINGS);
+        let epochs = train.epochs.unwrap_or(train.defaults().epochs);
+        let every = epochs.div_ceil(SCORINGS);
         let mut scored = PeriodicScores::new(every, graph, labels, splits, &mut recorder)?;
-        let vectors = embed(graph, &*plan.build(graph)?, train, &mut scored)?;
-        let seconds = recorder.training.as_secs_f64() / train.epochs() as f64;
-        let result =
-            RunResult { curve: recorder.curve, seconds, bytes: plan.bytes, ..Default::default() };
-        let embedding = |vectors| Embedding::new(graph.ids().clone(), train.dim, vectors);
+        let embedding = embed(graph, &self.settings, &budget, &mut scored)?;
+        let Recorder { curve, training, bytes, .. } = recorder;
+        let seconds = training.as_secs_f64() / epochs as f64;
+        let result = RunResult { curve, seconds, bytes, ..Default::default() };
         Ok(match self.output {
             Output::Scores => result,
             Output::Map => {
                 let config = ProjectConfig { seed: train.seed, ..Default::default() };
-                let positions = project(&embedding(vectors)?, &config)?.positions;
+                let positions = project(&embedding, &config)?.positions;
                 RunResult { positions, ..result }
             }
             Output::Similarity => {
-                let xi = measure(&embedding(vectors)?, graph, &MeasureConfig::default())?.xi;
+                let xi = measure(&embedding, graph, &MeasureConfig::default())?.xi;
                 RunResult { xi, ..result }
             }
         })
@@ -263,10 +261,17 @@ impl std::fmt::Display for TrainingRun {
 struct Recorder {
     curve: Vec<(usize, f64, f64)>,
     training: Duration,
+    /// Memory of the negative sampler.
+    bytes: u64,
     epoch_start: Option<Instant>,
 }
 
 impl Sink for Recorder {
+    fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        self.bytes = plan.negatives.kept;
+        Ok(ControlFlow::Continue(None))
+    }
+
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
             Event::Started { .. } | Event::Epoch { .. } => self.epoch_start = Some(Instant::now()),

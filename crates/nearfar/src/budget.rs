@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn bytes_are_shown_with_two_or_three_digits() {
-        let cases = [(0, "0.0 kB"), (17_312, "17 kB"), (6_175_000, "6.2 MB"), (995_000_000, "995 MB")];
+        let cases =
+            [(0, "0.0 kB"), (17_312, "17 kB"), (6_175_000, "6.2 MB"), (995_000_000, "995 MB")];
         for (bytes, text) in cases {
             assert_eq!(format_bytes(bytes), text);
         }

@@ -57,8 +57,7 @@ pub struct Parts<'a> {
 }
 
 /// Builds a backend.
-pub type BuildBackend<'a> =
-    Box<dyn for<'t> FnOnce(Task<'t>) -> Result<Box<dyn Backend + 't>> + 'a>;
+pub type BuildBackend<'a> = Box<dyn for<'t> FnOnce(Task<'t>) -> Result<Box<dyn Backend + 't>> + 'a>;
 
 /// [`embed`] with parts of one's own.
 pub fn embed_with(

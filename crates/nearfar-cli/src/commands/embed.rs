@@ -16,9 +16,7 @@ use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
 #[derive(clap::Args)]
-#[command(
-    next_help_heading = "Input"
-)]
+#[command(next_help_heading = "Input")]
 pub(crate) struct Args {
     /// The graph
     graph: String,
@@ -92,9 +90,8 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     if !quiet {
         let (nodes, dim) = (print::grouped(embedding.nodes() as u64), embedding.dim());
         let seconds = start.elapsed().as_secs_f64();
-        let memory = peak_memory().map_or(String::new(), |bytes| {
-            format!(", peak memory {}", format_bytes(bytes))
-        });
+        let memory = peak_memory()
+            .map_or(String::new(), |bytes| format!(", peak memory {}", format_bytes(bytes)));
         let output = output.display();
         print::message(&format!("{output}: {nodes} × {dim} vectors in {seconds:.2} s{memory}"));
     }

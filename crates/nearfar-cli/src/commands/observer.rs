@@ -85,10 +85,7 @@ fn interrupted() -> ControlFlow<()> {
 }
 
 impl Sink for Observer {
-    fn plan(
-        &mut self,
-        plan: &TrainPlan,
-    ) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+    fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
         let checkpoint = self.recorder.plan(plan)?;
         if !self.quiet {
             print::message(&plan.summary());

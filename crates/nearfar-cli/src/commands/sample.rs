@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use nearfar::Budget;
 use nearfar::distance::Levels;
 use nearfar::graph::{Components, Graph, Node, ReadOptions};
-use nearfar::Budget;
 use nearfar::negative::{Demand, NegativeConfig, NegativePlan, Negatives};
 use nearfar::rng::{Purpose, Rng};
 use serde_json::{Map, Value};

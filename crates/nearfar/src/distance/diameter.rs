@@ -49,8 +49,12 @@ impl Diameter {
         // ones need no search.
         members.sort_by_key(|nodes| std::cmp::Reverse(nodes.len()));
         let n = graph.nodes();
-        let mut search =
-            Search { left: searches, levels: Levels::default(), lower: vec![0; n], upper: vec![0; n] };
+        let mut search = Search {
+            left: searches,
+            levels: Levels::default(),
+            lower: vec![0; n],
+            upper: vec![0; n],
+        };
         for nodes in members {
             if nodes.len() <= found.at_least as usize + 1 {
                 break;

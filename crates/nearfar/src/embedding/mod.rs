@@ -23,6 +23,9 @@ use crate::error::{Error, Result};
 pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
 
+/// The name under which formats with metadata keep the provenance.
+const PROVENANCE: &str = "nearfar";
+
 /// A vector of `dim` floats for each node. Row r belongs to node r of the graph. There is at least one
 /// node and one dimension, and no id is empty.
 ///
@@ -73,6 +76,18 @@ impl Embedding {
     #[must_use]
     pub fn with_provenance(self, provenance: Map<String, Value>) -> Self {
         Self { provenance, ..self }
+    }
+
+    /// The record as JSON, for formats that carry it as text.
+    fn provenance_text(&self) -> Option<String> {
+        (!self.provenance.is_empty()).then(|| Value::Object(self.provenance.clone()).to_string())
+    }
+
+    /// The same, with a record as it was stored. One that is damaged is ignored: it says nothing
+    /// about the vectors themselves.
+    fn with_provenance_text(self, text: Option<&str>) -> Self {
+        let record = text.and_then(|text| serde_json::from_str(text).ok());
+        self.with_provenance(record.unwrap_or_default())
     }
 
     /// How the vectors were made: resolved settings, seed, version and the fingerprint of the graph.

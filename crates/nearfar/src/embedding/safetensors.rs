@@ -7,7 +7,8 @@
 //! | `node_lengths` | I64 | nodes | the bytes of each id, without the newline |
 //!
 //! The lengths allow ids with newlines. Files without ids, as PyTorch writes them, get the ids 0, 1,
-//! 2, …. If no tensor is called `vectors`, the only two-dimensional one is read.
+//! 2, …. If no tensor is called `vectors`, the only two-dimensional one is read. The metadata entry
+//! `nearfar` is a JSON object of the settings that the vectors were made with.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
-use super::{Embedding, Ids};
+use super::{Embedding, Ids, PROVENANCE};
 use crate::error::{Error, Result};
 use crate::file::npy::{half, write_floats};
 use crate::file::safetensors::Tensor;
@@ -38,7 +39,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
         Tensor { name: "vectors", dtype: Dtype::F32, shape: vec![nodes, dim], write: &vectors },
         Tensor { name: "nodes", dtype: Dtype::U8, shape: vec![text_bytes], write: &text },
     ];
-    file::safetensors::write(path, &BTreeMap::new(), &tensors)
+    file::safetensors::write(path, &metadata(embedding), &tensors)
 }
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
@@ -48,13 +49,23 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
         let reason = format!("{error}; the file is truncated or not safetensors: write it again");
         Error::unreadable(path, reason)
     })?;
+    let (_, header) =
+        SafeTensors::read_metadata(&bytes).map_err(|error| fail(error.to_string()))?;
+    let provenance = header.metadata().as_ref().and_then(|it| it.get(PROVENANCE));
     let table = table(&tensors).map_err(fail)?;
     let (nodes, dim) = (table.shape()[0], table.shape()[1]);
     let names = match (tensors.tensor("nodes"), tensors.tensor("node_lengths")) {
         (Ok(text), Ok(lengths)) => names(&text, &lengths, nodes).map_err(fail)?,
         _ => NodeIds::Range { start: 0, len: nodes },
     };
-    Embedding::from_file(path, names, dim, floats(&table).map_err(fail)?)
+    let embedding = Embedding::from_file(path, names, dim, floats(&table).map_err(fail)?)?;
+    Ok(embedding.with_provenance_text(provenance.map(String::as_str)))
+}
+
+/// The record of how the vectors were made, if there is one.
+fn metadata(embedding: &Embedding) -> BTreeMap<String, String> {
+    let record = embedding.provenance_text().map(|text| (PROVENANCE.to_owned(), text));
+    record.into_iter().collect()
 }
 
 fn table<'a>(tensors: &'a SafeTensors<'a>) -> Result<TensorView<'a>, String> {

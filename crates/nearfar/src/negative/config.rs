@@ -48,7 +48,6 @@ impl Negatives {
             Self::Edge => "edge",
         }
     }
-
 }
 
 /// Where the distances of `distance`, `distance-min` and `distance-max` come from.

@@ -1,8 +1,8 @@
 //! The paper's scalable heuristic, "DNS-scalable".
 
+use super::NegativeSampler;
 use super::clusters::{Clusters, Counting};
 use super::law::DistanceLaw;
-use super::NegativeSampler;
 use crate::distance::{HopCell, Landmarks};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Node;

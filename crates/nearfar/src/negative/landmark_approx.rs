@@ -36,11 +36,11 @@
 
 use rayon::prelude::*;
 
+use super::NegativeSampler;
 use super::clusters::{Clusters, Counting};
 use super::landmark_index::LandmarkIndex;
 use super::law::DistanceLaw;
 use super::rejection::reject;
-use super::NegativeSampler;
 use crate::budget::{product, sum};
 use crate::distance::{HopCell, Landmarks};
 use crate::error::Result;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::law::DistanceLaw;
 use super::NegativeSampler;
+use super::law::DistanceLaw;
 use crate::distance::Levels;
 use crate::error::Result;
 use crate::graph::{Graph, Node};

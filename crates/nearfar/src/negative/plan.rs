@@ -78,12 +78,11 @@ impl NegativePlan {
             return Err(Error::graph("the graph needs at least two nodes"));
         }
         let plan = match config.negatives {
-            Negatives::Auto => {
-                Self::exact(graph, config, budget, demand, Negatives::Distance).or_else(|why| {
+            Negatives::Auto => Self::exact(graph, config, budget, demand, Negatives::Distance)
+                .or_else(|why| {
                     let plan = Self::landmarks(graph, config, budget, Negatives::LandmarkApprox)?;
                     Ok(Self { fallback: Some(why), ..plan })
-                })
-            }
+                }),
             exact @ (Negatives::Distance | Negatives::DistanceMin | Negatives::DistanceMax) => {
                 Self::exact(graph, config, budget, demand, exact).map_err(|why| {
                     let problem = Problem::from(why).set("negatives", "landmark-approx");
@@ -220,9 +219,14 @@ impl NegativePlan {
             Some(LandmarkCount::Count(count)) => count,
         };
         // With wider cells fewer landmarks stay under the limit, unless they were asked for.
-        let widest = if config.landmarks.is_none() { count.min(most_landmarks(cell)) } else { count };
+        let widest =
+            if config.landmarks.is_none() { count.min(most_landmarks(cell)) } else { count };
         let distances = product([count, count]).max(product([widest, widest, cell]));
-        let index = if law == Negatives::LandmarkApprox { LandmarkApprox::<u8>::bytes(n, count) } else { 0 };
+        let index = if law == Negatives::LandmarkApprox {
+            LandmarkApprox::<u8>::bytes(n, count)
+        } else {
+            0
+        };
         // Landmarks keep the nearest one of every node, and the hops to it.
         let kept = sum([distances, product([n, 8]), Clusters::<u8>::bytes(n, count), index]);
         let search = HopRows::<u16>::search_bytes(n, count);
@@ -343,9 +347,7 @@ impl NegativePlan {
                 let far = self.config.far.hops(graph, &components)?;
                 Ok(Box::new(ByLevel::new(graph, law, far)?))
             }
-            _ => {
-                table::build(graph, &components, law, self.config.far, self.cell, self.searches)
-            }
+            _ => table::build(graph, &components, law, self.config.far, self.cell, self.searches),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::NegativeSampler;
 use super::law::DistanceLaw;
 use super::other_components::OtherComponents;
 use super::rejection::RejectionSampler;
-use super::NegativeSampler;
 use crate::budget::{product, sum};
 use crate::distance::{Far, HopCell, HopRows};
 use crate::error::{Error, Problem, Result};

@@ -87,7 +87,9 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
 fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
     match subject.settings {
         Some(settings) => settings.clone(),
-        None if !subject.embedding.provenance().is_empty() => subject.embedding.provenance().clone(),
+        None if !subject.embedding.provenance().is_empty() => {
+            subject.embedding.provenance().clone()
+        }
         None => {
             log.iter().find_map(|event| event["settings"].as_object()).cloned().unwrap_or_default()
         }

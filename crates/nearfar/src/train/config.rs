@@ -277,7 +277,8 @@ impl TrainConfig {
     /// What is used where nothing is given.
     pub fn defaults(&self) -> TrainDefaults {
         let context = if self.model.by_edges() { 2 } else { 5 };
-        let stream = TrainDefaults { context, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
+        let stream =
+            TrainDefaults { context, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
         match self.trainer() {
             Trainer::Stream => stream,
             Trainer::Exact => TrainDefaults { epochs: 60, ..stream },
@@ -286,7 +287,8 @@ impl TrainConfig {
                 TrainDefaults { walks: Some(5), k, epochs: 400, lr: 0.01, ..stream }
             }
             Trainer::Batch if self.protocol == Some(Protocol::Paper) => {
-                let (context, length) = if self.model.by_edges() { (2, None) } else { (4, Some(20)) };
+                let (context, length) =
+                    if self.model.by_edges() { (2, None) } else { (4, Some(20)) };
                 TrainDefaults { context, length, walks: Some(50), k: 20, epochs: 30, lr: 0.01 }
             }
             Trainer::Batch => TrainDefaults { epochs: 30, lr: 0.01, ..stream },

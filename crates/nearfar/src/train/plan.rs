@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::batch;
-use super::config::{L2, Model, Protocol, TrainConfig, Trainer, TrainDefaults};
+use super::config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 use super::exact::Objective;
 use super::settings::Settings;
 use super::stream::{self, kernel::Step};

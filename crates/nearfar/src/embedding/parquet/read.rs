@@ -10,7 +10,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
 
-use super::super::{Embedding, Ids};
+use super::super::{Embedding, Ids, PROVENANCE};
 use crate::error::{Error, Result};
 use crate::file::parquet::{Column, broken, column_reader, is_id, is_plain};
 use crate::file::{Id, open_seekable};
@@ -50,7 +50,11 @@ fn read_rows(path: &Path) -> Result<Embedding> {
         Some(_) => table.ids.finish(),
         None => NodeIds::Range { start: 0, len: table.rows },
     };
-    Embedding::from_file(path, names, table.dim, table.vectors)
+    let metadata = file.metadata().file_metadata().key_value_metadata();
+    let record = metadata.and_then(|entries| entries.iter().find(|it| it.key == PROVENANCE));
+    let record = record.and_then(|entry| entry.value.as_deref());
+    let embedding = Embedding::from_file(path, names, table.dim, table.vectors)?;
+    Ok(embedding.with_provenance_text(record))
 }
 
 /// Which columns are what.

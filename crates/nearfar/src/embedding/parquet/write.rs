@@ -8,12 +8,13 @@ use std::sync::Arc;
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::data_type::{ByteArray, ByteArrayType, FloatType};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::parser::parse_message_type;
 use ::parquet::schema::types::ColumnPath;
 
-use super::super::Embedding;
+use super::super::{Embedding, PROVENANCE};
 use crate::error::Result;
 use crate::file::write_whole;
 use crate::graph::Node;
@@ -40,6 +41,9 @@ fn write_rows(out: &mut BufWriter<&File>, embedding: &Embedding) -> Result<(), P
         .set_column_compression(vector(), Compression::UNCOMPRESSED)
         .set_column_dictionary_enabled(vector(), false)
         .set_column_statistics_enabled(vector(), EnabledStatistics::None);
+    let record = embedding.provenance_text();
+    let record = record.map(|text| vec![KeyValue::new(PROVENANCE.to_owned(), text)]);
+    let properties = properties.set_key_value_metadata(record);
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
     let dim = embedding.dim();

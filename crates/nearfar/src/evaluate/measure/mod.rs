@@ -76,8 +76,9 @@ pub fn measure(
     let far = config.far.hops(graph, &Components::new(graph))?;
     let pairs = PairMeasurement {
         graph,
-        vectors: ArrayView2::from_shape((n, dim), &vectors)
-            .map_err(|error| Error::conflict(format!("{n} vectors in {dim} dimensions: {error}")))?,
+        vectors: ArrayView2::from_shape((n, dim), &vectors).map_err(|error| {
+            Error::conflict(format!("{n} vectors in {dim} dimensions: {error}"))
+        })?,
         bins,
         all,
         gamma: config.gamma,

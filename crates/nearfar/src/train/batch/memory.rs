@@ -79,7 +79,8 @@ fn most_pairs(graph: &Graph, plan: &TrainPlan) -> (u64, u64) {
 /// Bytes of the walks of a batch while its pairs are sorted.
 fn walk_bytes(plan: &TrainPlan) -> u64 {
     let pairs = plan.windows() * (plan.window - 1);
-    let walk = size_of::<Node>() * (plan.length + 1) + size_of::<Rng>() + 2 * size_of::<u64>() * pairs;
+    let walk =
+        size_of::<Node>() * (plan.length + 1) + size_of::<Rng>() + 2 * size_of::<u64>() * pairs;
     product([plan.batch, plan.walks, walk])
 }
 
@@ -128,10 +129,12 @@ impl BatchSize {
         pairs.sort_unstable();
         pairs.dedup();
         let centres = pairs.chunk_by(|a, b| a >> 32 == b >> 32).count();
-        let scale = |count: usize| (1.1 * count as f64 * plan.batch as f64 / starts.len() as f64) as usize;
+        let scale =
+            |count: usize| (1.1 * count as f64 * plan.batch as f64 / starts.len() as f64) as usize;
         let near = scale(pairs.len()).min(clamp(most_near));
         let centres = scale(centres).min(graph.nodes());
-        let far = if plan.shared_negatives { clamp(product([centres, plan.k])) } else { clamp(most_far) };
+        let far =
+            if plan.shared_negatives { clamp(product([centres, plan.k])) } else { clamp(most_far) };
         Self { near, far, centres }
     }
 
@@ -156,7 +159,8 @@ fn walk(graph: &Graph, start: Node, length: usize, rng: &mut Rng) -> Vec<Node> {
     let mut walk = vec![start];
     for at in 1..length {
         let neighbours = graph.neighbours(walk[at - 1]);
-        let next = if neighbours.is_empty() { start } else { neighbours[rng.below(neighbours.len())] };
+        let next =
+            if neighbours.is_empty() { start } else { neighbours[rng.below(neighbours.len())] };
         walk.push(next);
     }
     walk

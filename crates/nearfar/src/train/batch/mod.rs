@@ -32,8 +32,8 @@ use crate::graph::Node;
 use crate::memory::Aligned;
 use crate::rng::{Purpose, Rng};
 use gradient::Gradients;
-pub(super) use memory::{bytes, check};
 use memory::group_size;
+pub(super) use memory::{bytes, check};
 use pairs::Batch;
 use sampling::{BatchSampler, Group};
 
@@ -86,7 +86,13 @@ impl<'a> Batches<'a> {
             negatives,
             shared_negatives: plan.shared_negatives,
         };
-        Self { plan, sampler, learner, gradients: Gradients::new(instruction_set, nodes, dim), nodes }
+        Self {
+            plan,
+            sampler,
+            learner,
+            gradients: Gradients::new(instruction_set, nodes, dim),
+            nodes,
+        }
     }
 
     /// Takes a step for the batch with this number, and returns its loss.

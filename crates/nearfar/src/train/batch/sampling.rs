@@ -150,8 +150,7 @@ impl BatchSampler<'_> {
                 batch.pairs += u64::from(pair.times);
             }
             batch.add_far(far, weight as f32);
-            batch.pairs +=
-                if far.is_empty() { 0 } else { (centre.windows * self.plan.k) as u64 };
+            batch.pairs += if far.is_empty() { 0 } else { (centre.windows * self.plan.k) as u64 };
         }
         batch.sort();
     }
@@ -230,13 +229,17 @@ mod tests {
     use super::super::super::settings::Settings;
     use super::super::pairs::Incoming;
     use super::*;
-    use crate::graph::{ReadOptions, read};
     use crate::budget::Budget;
+    use crate::graph::{ReadOptions, read};
     use crate::negative::{NegativeConfig, Negatives};
     use crate::positive::Walk;
 
     /// Calls `test` with a sampler on a small graph.
-    fn with<T>(law: Negatives, train: &TrainConfig, test: impl FnOnce(&BatchSampler<'_>) -> T) -> T {
+    fn with<T>(
+        law: Negatives,
+        train: &TrainConfig,
+        test: impl FnOnce(&BatchSampler<'_>) -> T,
+    ) -> T {
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
         let negatives = NegativeConfig { negatives: law, ..Default::default() };
         let train = TrainConfig { trainer: Some(Trainer::Batch), ..train.clone() };

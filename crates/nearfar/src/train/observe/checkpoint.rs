@@ -17,8 +17,8 @@ use super::super::backend::cannot_resume;
 use super::super::config::Trainer;
 use super::super::plan::TrainPlan;
 use super::event::State;
-use crate::error::{Error, Problem, Result};
 use crate::embedding::write_floats;
+use crate::error::{Error, Problem, Result};
 use crate::file::read_all;
 use crate::file::safetensors::{Tensor, write};
 use crate::simd::InstructionSet;
@@ -94,8 +94,9 @@ impl Checkpoints {
             ("epoch".to_owned(), state.epoch.to_string()),
             ("settings".to_owned(), self.settings.clone()),
         ]);
-        let write_vectors =
-            |mut out: &mut dyn Write| vectors.rows().try_for_each(|row| write_floats(&mut out, row));
+        let write_vectors = |mut out: &mut dyn Write| {
+            vectors.rows().try_for_each(|row| write_floats(&mut out, row))
+        };
         let write_state = |out: &mut dyn Write| out.write_all(&bytes);
         let (dtype, shape) = (Dtype::F32, vec![rows, vectors.dim]);
         let vectors = Tensor { name: "vectors", dtype, shape, write: &write_vectors };

@@ -103,7 +103,8 @@ impl Backend for Stream<'_> {
             let ahead = self.sampling.ahead.min(epochs - epoch);
             let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
             let number = (epoch * passes + pass) as u64;
-            let sampled = pairs.sample(sources, sampling, number, |within| keep_going(done(within)));
+            let sampled =
+                pairs.sample(sources, sampling, number, |within| keep_going(done(within)));
             if sampled?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -150,7 +151,8 @@ impl Backend for Stream<'_> {
         }
         let stride = self.tables.centres.dim;
         let rows = self.tables.centres.values_mut().chunks_exact_mut(stride);
-        rows.zip(vectors.chunks_exact(dim)).for_each(|(row, vector)| row[..dim].copy_from_slice(vector));
+        rows.zip(vectors.chunks_exact(dim))
+            .for_each(|(row, vector)| row[..dim].copy_from_slice(vector));
         Ok(())
     }
 
@@ -207,14 +209,15 @@ pub fn train(
                 (p, q, left, std::mem::take(&mut groups[q]))
             })
             .collect();
-        let train = |(p, q, left, right): &mut (usize, usize, &mut [BlockRows], &mut [BlockRows])| {
-            let task = BucketTask { set, dim, pairs, step };
-            if p == q {
-                task.within_group(*p * group, left)
-            } else {
-                task.between_groups((*p * group, *q * group), left, right)
-            }
-        };
+        let train =
+            |(p, q, left, right): &mut (usize, usize, &mut [BlockRows], &mut [BlockRows])| {
+                let task = BucketTask { set, dim, pairs, step };
+                if p == q {
+                    task.within_group(*p * group, left)
+                } else {
+                    task.between_groups((*p * group, *q * group), left, right)
+                }
+            };
         let losses: Vec<f64> = tasks.par_iter_mut().map(train).collect();
         loss += losses.iter().sum::<f64>();
         for (p, q, left, right) in tasks {
