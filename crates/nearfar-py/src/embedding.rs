@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use nearfar::Budget;
 use nearfar::embedding::{Format, Similarity};
 use nearfar::graph::Node;
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives};
-use nearfar::train::{Event, Records, Saving, Settings, Sink, Start, State, embed_from};
+use nearfar::train::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Sink, State, TrainPlan};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,16 +18,16 @@ use crate::graph::{Graph, PyIds, ids, names};
 use crate::options::{Keep, Memory, Options, Threads};
 use crate::work::{self, Caller};
 
-/// A vector for each node, in memory that NumPy sees too.
+/// A vector for each node, in memory that NumPy can view.
 #[pyclass(frozen, module = "nearfar._nearfar")]
 pub(crate) struct Embedding(pub(crate) Arc<nearfar::embedding::Embedding>);
 
-/// Rows, and how near they are.
+/// Rows, and their similarities.
 type Neighbors<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
 
 #[pymethods]
 impl Embedding {
-    /// Copies vectors from an array. Without ids, nodes are called 0, 1, 2, …
+    /// Copies vectors from an array. By default the ids are 0, 1, 2, …
     #[new]
     #[pyo3(signature = (vectors, ids=None))]
     fn new(vectors: &Bound<'_, PyArray2<f32>>, ids: Option<Vec<String>>) -> PyResult<Self> {
@@ -50,12 +50,12 @@ impl Embedding {
         work::run(py, None, None, move |_| own.save(&path, format))
     }
 
-    /// The ids: none if they are 0, 1, 2, …
+    /// The ids; `None` if they are 0, 1, 2, …
     fn ids(&self, py: Python<'_>) -> Option<PyIds> {
         ids(py, self.0.ids())
     }
 
-    /// The rows of the k nearest of each row, and how near they are.
+    /// The rows of the k most similar vectors of each row, and their similarities.
     fn neighbors<'py>(
         &self,
         py: Python<'py>,
@@ -76,8 +76,8 @@ impl Embedding {
         Ok((rows, PyArray1::from_vec(py, alike).reshape([asked, k])?))
     }
 
-    /// Where the numbers are, in NumPy's words: `numpy.asarray` makes an array of this very memory,
-    /// which holds on to this object. It is not to be written: other threads may be reading.
+    /// NumPy's array interface: `numpy.asarray` makes a view of this memory, which keeps this object
+    /// alive. It is read-only, as other threads may read it.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
@@ -99,7 +99,7 @@ impl Embedding {
     }
 }
 
-/// Makes a vector for every node of a graph.
+/// Trains a vector for every node of a graph.
 #[pyfunction]
 #[pyo3(signature = (graph, options, callback=None))]
 pub(crate) fn embed(
@@ -115,34 +115,26 @@ pub(crate) fn embed(
     let memory = options.put(Memory::default())?.bytes()?;
     options.end()?;
     if keep.resume && keep.checkpoint.is_none() {
-        return Err(PyValueError::new_err("resume takes the folder to go on from as checkpoint"));
+        return Err(PyValueError::new_err(
+            "resume=True needs checkpoint, the folder to continue from",
+        ));
     }
     let graph = Arc::clone(&graph.shared);
     work::run(py, threads, callback, move |caller| {
-        let (mut saving, mut checkpoint) = (None, None);
-        if let Some(folder) = &keep.checkpoint {
-            let (state, found) = Saving::open(folder, keep.resume, &graph, &settings)?;
-            (saving, checkpoint) = (Some(state), found);
-        }
-        let records = Records::new(keep.log.as_deref(), saving)?.with_settings(&settings);
-        let sampler = sampler(&graph, &settings, memory, caller)?;
-        let start = Start { checkpoint, ..Default::default() };
-        let mut listener = Listener { caller, records };
-        let vectors = embed_from(start, &graph, &*sampler, &settings.train, &mut listener)?;
-        listener.records.finish()?;
-        nearfar::embedding::Embedding::new(graph.ids().clone(), settings.train.dim, vectors)
+        let log = keep.log.as_deref().map(RunLog::create).transpose()?;
+        let checkpoints = keep.checkpoint.as_deref();
+        let checkpoints = checkpoints.map(|it| Checkpoints::new(it, keep.resume)).transpose()?;
+        let mut observer = Observer { caller, recorder: Recorder::new(log, checkpoints) };
+        let budget = Budget { memory, ..Default::default() };
+        let embedding = nearfar::embed(&graph, &settings, &budget, &mut observer)?;
+        observer.recorder.finish()?;
+        Ok(embedding)
     })
     .map(Embedding::of)
 }
 
-/// Tells the caller what is going to be done, and builds the sampler.
-pub(crate) fn sampler(
-    graph: &Arc<nearfar::graph::Graph>,
-    settings: &Settings,
-    max_memory: u64,
-    caller: &mut Caller,
-) -> nearfar::Result<Box<dyn NegativeSampler>> {
-    /// What is going to be done.
+/// Reports the plan to the caller.
+pub(crate) fn planned(plan: &TrainPlan, caller: &mut Caller) -> ControlFlow<()> {
     #[derive(serde::Serialize)]
     #[serde(tag = "event", rename = "planned")]
     struct Planned {
@@ -150,36 +142,38 @@ pub(crate) fn sampler(
         summary: String,
         memory: u64,
     }
-    let (mut plan, memory) = settings.plan(graph, max_memory)?;
-    let (negatives, summary) = (plan.negatives.name(), plan.summary());
-    if caller.tell(&Planned { negatives, summary, memory }).is_break() {
-        // Nothing will be drawn any more: no time is spent on distances.
-        let uniform = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
-        plan = NegativePlan::new(graph, &uniform, &Budget::default())?;
-    }
-    plan.build(graph)
+    let (negatives, summary) = (plan.negatives.law.name(), plan.summary());
+    caller.tell(&Planned { negatives, summary, memory: plan.memory })
 }
 
-/// Keeps the records of a run, and passes on what it tells.
-struct Listener<'a> {
+/// Records a run, and forwards its events to the caller.
+struct Observer<'a> {
     caller: &'a mut Caller,
-    records: Records,
+    recorder: Recorder,
 }
 
-impl Sink for Listener<'_> {
+impl Sink for Observer<'_> {
+    fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        let checkpoint = self.recorder.plan(plan)?;
+        Ok(match planned(plan, self.caller) {
+            ControlFlow::Break(()) => ControlFlow::Break(()),
+            ControlFlow::Continue(()) => ControlFlow::Continue(checkpoint),
+        })
+    }
+
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
-        self.records.event(event)?;
+        self.recorder.event(event)?;
         self.caller.event(event)
     }
 
     fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
         let answer = self.caller.answer();
-        self.records.state(state, answer.is_break())?;
+        self.recorder.state(state, answer)?;
         Ok(answer)
     }
 }
 
-/// A choice by its name.
+/// Parses the name of a choice.
 fn parsed<T: serde::de::DeserializeOwned>(keyword: &str, name: &str) -> PyResult<T> {
     serde_json::from_value(name.into())
         .map_err(|error| PyValueError::new_err(format!("{keyword}: {error}")))

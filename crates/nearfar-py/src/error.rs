@@ -1,14 +1,12 @@
-//! The library's errors as Python's exceptions, in one place.
+//! The library's errors as Python exceptions, in one place.
 
 use nearfar::Error;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError};
 
-use crate::options;
-
-/// The exception that says the same.
+/// The exception for an error, with options as keywords.
 pub(crate) fn exception(error: &Error) -> PyErr {
-    let message = in_keywords(&error.to_string());
+    let message = error.describe(&keyword);
     match error {
         Error::Read { path, .. } if !path.exists() => PyFileNotFoundError::new_err(message),
         Error::Read { .. } | Error::Write { .. } => PyOSError::new_err(message),
@@ -17,19 +15,14 @@ pub(crate) fn exception(error: &Error) -> PyErr {
     }
 }
 
-/// The library speaks of options as the command line spells them; here they are keywords:
-/// `--degree-power` and `degree-power` become `degree_power`.
-fn in_keywords(message: &str) -> String {
-    let names = options::names();
-    let keyword = |word: &str| {
-        let end = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
-        let (name, rest) = word.split_at(end);
-        match name.strip_prefix("--") {
-            Some(option) => option.replace('-', "_") + rest,
-            None if names.iter().any(|known| known == name) => name.replace('-', "_") + rest,
-            None => word.to_owned(),
-        }
-    };
-    let message = message.replace(" with -o", "");
-    message.split_inclusive(' ').map(keyword).collect()
+/// `walk-length 3` as `walk_length=3`, `trainer batch` as `trainer='batch'`.
+fn keyword(name: &str, value: Option<&str>) -> String {
+    let name = name.replace('-', "_");
+    match value {
+        None => name,
+        Some(value) if value.parse::<f64>().is_ok() => format!("{name}={value}"),
+        Some("true") => format!("{name}=True"),
+        Some("false") => format!("{name}=False"),
+        Some(value) => format!("{name}='{value}'"),
+    }
 }

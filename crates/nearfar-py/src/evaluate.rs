@@ -4,15 +4,16 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use nearfar::Budget;
 use nearfar::Error;
 use nearfar::evaluate::measure::MeasureConfig;
 use nearfar::evaluate::{ClassifyConfig, LinksConfig, read_labels, read_splits, splits_in};
 use nearfar::graph::{Labels, Split, Splits};
-use nearfar::train::{self, Event, Sink};
+use nearfar::train::{Checkpoint, Event, Sink, TrainPlan};
 use pyo3::prelude::*;
 use serde::Serialize;
 
-use crate::embedding::{Embedding, sampler};
+use crate::embedding::{Embedding, planned};
 use crate::graph::Graph;
 use crate::options::{Memory, Options, Threads, check};
 use crate::work::{self, Caller};
@@ -109,13 +110,12 @@ pub(crate) fn links(
         nearfar::evaluate::links(&graph, &config, settings.train.seed, |rest, seed| {
             let mut settings = settings.clone();
             settings.train.seed = seed;
-            let sampler = sampler(rest, &settings, memory, caller)?;
-            let mut share = Share { caller, run, runs: config.seeds };
-            let vectors = train::embed(rest, &*sampler, &settings.train, &mut share)?;
+            let mut observer = RunObserver { caller, run, runs: config.seeds };
+            let budget = Budget { memory, ..Default::default() };
+            let vectors = nearfar::embed(rest, &settings, &budget, &mut observer)?.into_vectors();
             run += 1;
             if caller.answer().is_break() {
-                let message = "links was stopped before there were vectors to score";
-                return Err(Error::Option(message.to_owned()));
+                return Err(Error::conflict("the callback stopped links before training ended"));
             }
             Ok(vectors)
         })
@@ -143,14 +143,21 @@ pub(crate) fn measure(
     .map(|measures| json(&measures))
 }
 
-/// One of several runs: its progress is a share of that of all.
-struct Share<'a> {
+/// Observes one of several runs: its progress is a part of that of all.
+struct RunObserver<'a> {
     caller: &'a mut Caller,
     run: usize,
     runs: usize,
 }
 
-impl Sink for Share<'_> {
+impl Sink for RunObserver<'_> {
+    fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        Ok(match planned(plan, self.caller) {
+            ControlFlow::Break(()) => ControlFlow::Break(()),
+            ControlFlow::Continue(()) => ControlFlow::Continue(None),
+        })
+    }
+
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
             Event::Progress { done } => {
@@ -165,7 +172,7 @@ impl Sink for Share<'_> {
 fn parts(rows: &[Option<String>]) -> nearfar::Result<Splits> {
     let part = |(row, part): (usize, &Option<String>)| {
         let parsed: Option<Result<Split, String>> = part.as_deref().map(str::parse);
-        parsed.transpose().map_err(|wrong| Error::Option(format!("splits, row {row}: {wrong}")))
+        parsed.transpose().map_err(|wrong| Error::conflict(format!("splits, row {row}: {wrong}")))
     };
     rows.iter().enumerate().map(part).collect()
 }

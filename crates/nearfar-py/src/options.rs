@@ -1,16 +1,17 @@
-//! Keywords as configurations.
+//! From keyword arguments to the configurations of the library.
 //!
-//! A configuration of the library is a struct that can be written as JSON, with one entry for each
-//! of its fields. That is enough to know which keywords there are, what they are without being
-//! given, and where each belongs: an option that is added to the library is one here too.
+//! A configuration serialises to a JSON object with one entry per field. That tells which keywords
+//! exist, their defaults, and where each belongs: an option that is added to the library is a keyword
+//! here without further code.
 
 use std::path::PathBuf;
 
 use nearfar::evaluate::measure::MeasureConfig;
 use nearfar::evaluate::{ClassifyConfig, LinksConfig};
-use nearfar::negative::{Budget, NegativeConfig, parse_bytes};
+use nearfar::negative::NegativeConfig;
 use nearfar::report::ReportConfig;
 use nearfar::train::{Settings, TrainConfig};
+use nearfar::{Budget, parse_bytes};
 use pyo3::PyResult;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use serde::de::DeserializeOwned;
@@ -19,27 +20,27 @@ use serde_json::{Map, Value};
 
 use crate::error::exception;
 
-/// How many threads a call works with; all cores if not given. Results do not depend on it.
+/// Threads of a call; by default one per core. Results do not depend on it.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Threads {
     pub(crate) threads: Option<usize>,
 }
 
-/// How much memory a call may take. Results do not depend on it, but for what fits.
+/// The most memory that a call may use.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Memory {
-    /// Bytes, or a text such as 8GB.
+    /// Bytes, or a string such as 8GB.
     max_memory: Value,
 }
 
-/// Where settings come from that are not keywords.
+/// A file with settings that are not given as keywords.
 #[derive(Default, Serialize, Deserialize)]
 struct File {
     config: Option<PathBuf>,
 }
 
-/// What is kept of a run.
+/// Files that record a run.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Keep {
     pub(crate) log: Option<PathBuf>,
@@ -60,30 +61,29 @@ impl Memory {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        parse_bytes(&text).map_err(|takes| {
-            PyValueError::new_err(format!("max_memory is {text}; it takes {takes}"))
-        })
+        parse_bytes(&text)
+            .map_err(|takes| PyValueError::new_err(format!("max_memory='{text}': {takes}")))
     }
 }
 
-/// The seed, where it is the only thing to be asked.
+/// The random seed, for calls without other training options.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Seed {
     pub(crate) seed: u64,
 }
 
-/// Keywords that are still to be put into configurations.
+/// Keywords that no configuration has taken yet.
 pub(crate) struct Options(Map<String, Value>);
 
 impl Options {
-    /// Takes keywords as a JSON object.
+    /// Parses keywords from a JSON object.
     pub(crate) fn parse(json: &str) -> PyResult<Self> {
         serde_json::from_str(json)
             .map(Self)
             .map_err(|error| PyValueError::new_err(format!("options: {error}")))
     }
 
-    /// Puts the keywords that have a place in `config` there.
+    /// Sets the fields of `config` that are given as keywords.
     pub(crate) fn put<T: Serialize + DeserializeOwned>(&mut self, config: T) -> PyResult<T> {
         let mut config = config;
         for name in fields(&config).keys() {
@@ -98,7 +98,7 @@ impl Options {
         Ok(config)
     }
 
-    /// The settings of training: from keywords, and from a file if one of them names it.
+    /// The training settings: from keywords, and from a file if `config` names one.
     pub(crate) fn settings(&mut self) -> PyResult<Settings> {
         let mut settings = Settings::default();
         if let Some(file) = self.put(File::default())?.config {
@@ -110,7 +110,7 @@ impl Options {
         Ok(settings)
     }
 
-    /// The end: every keyword has found its place.
+    /// Fails if a keyword was not taken.
     pub(crate) fn end(self) -> PyResult<()> {
         match self.0.keys().next() {
             None => Ok(()),
@@ -119,7 +119,7 @@ impl Options {
     }
 }
 
-/// The keywords of functions with their values when not given, as JSON.
+/// The keywords of each function with their defaults, as JSON.
 #[pyo3::pyfunction]
 pub(crate) fn defaults() -> String {
     let of = |parts: &[&Map<String, Value>]| -> Value {
@@ -141,19 +141,7 @@ pub(crate) fn defaults() -> String {
     .to_string()
 }
 
-/// The options of several words, as the library spells them.
-pub(crate) fn names() -> Vec<String> {
-    let all = [
-        fields(&TrainConfig::default()),
-        fields(&NegativeConfig::default()),
-        fields(&ClassifyConfig::default()),
-        fields(&LinksConfig::default()),
-    ];
-    let names = all.into_iter().flatten().map(|(name, _)| name);
-    names.filter(|name| name.contains('-')).collect()
-}
-
-/// The library's answer, as Python's.
+/// A result of the library as one of Python.
 pub(crate) fn check<T>(result: nearfar::Result<T>) -> PyResult<T> {
     result.map_err(|error| exception(&error))
 }

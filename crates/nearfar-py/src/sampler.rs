@@ -1,10 +1,11 @@
-//! Negatives for anyone's training.
+//! Negative samples for other training loops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use nearfar::Budget;
 use nearfar::graph::Node;
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, NegativeSampler as Law, Strategy};
+use nearfar::negative::{Demand, NegativeConfig, NegativePlan, NegativeSampler as Law, Strategy};
 use nearfar::rng::{Purpose, Rng};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -15,10 +16,10 @@ use crate::graph::{Graph, Rows};
 use crate::options::{Memory, Options, Seed, Threads, check};
 use crate::work;
 
-/// Fewer draws than this take less time than starting threads for them.
+/// Fewer draws than this take less time than starting threads.
 const FEW: usize = 1 << 15;
 
-/// A law, ready to be drawn from.
+/// A negative sampler.
 #[pyclass(frozen, module = "nearfar._nearfar")]
 pub(crate) struct NegativeSampler {
     nodes: usize,
@@ -31,7 +32,7 @@ pub(crate) struct NegativeSampler {
 
 #[pymethods]
 impl NegativeSampler {
-    /// Builds the law. `calls` is how often it was drawn from before.
+    /// Builds the sampler. `calls` is the number of earlier calls of `sample`.
     #[new]
     #[pyo3(signature = (graph, options, calls=0))]
     fn new(py: Python<'_>, graph: &Graph, options: &str, calls: u64) -> PyResult<Self> {
@@ -46,33 +47,33 @@ impl NegativeSampler {
         let graph = Arc::clone(&graph.shared);
         let nodes = graph.nodes();
         let (plan, law) = work::run(py, threads, None, move |_| {
-            let plan = NegativePlan::new(&graph, &config, &budget)?;
+            let plan = NegativePlan::new(&graph, &config, &budget, &Demand::default())?;
             let law = plan.build(&graph)?;
             Ok((plan, law))
         })?;
         Ok(Self { nodes, law: law.into(), plan, seed, threads, calls: calls.into() })
     }
 
-    /// The law that was chosen.
+    /// The name of the law.
     #[getter]
     fn negatives(&self) -> &'static str {
-        self.plan.negatives.name()
+        self.plan.law.name()
     }
 
-    /// How it is drawn from, and why so.
+    /// The law and how it is drawn.
     #[getter]
     fn summary(&self) -> String {
         self.plan.summary()
     }
 
-    /// How often it was drawn from.
+    /// The number of calls of `sample`.
     #[getter]
     fn calls(&self) -> u64 {
         self.calls.load(Relaxed)
     }
 
-    /// Draws `k` negatives of each centre. What is drawn depends on the seed, the number of the
-    /// call, and the place of a centre among the others.
+    /// Draws `k` negatives of each centre. The result depends on the seed, the number of the call, and
+    /// the index of a centre.
     fn sample<'py>(
         &self,
         py: Python<'py>,
@@ -80,24 +81,24 @@ impl NegativeSampler {
         k: usize,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let centres = centres.read(Some(self.nodes))?;
-        if let Some(&lone) = centres.iter().find(|&&centre| !self.law.has_negatives(centre)) {
+        if let Some(&centre) = centres.iter().find(|&&centre| !self.law.has_negatives(centre)) {
             return Err(PyValueError::new_err(format!(
-                "row {lone} is linked to every other node: it has no negatives by '{}'",
+                "node {centre} is adjacent to all others and has no negatives by '{}'",
                 self.negatives()
             )));
         }
         let (count, law, seed) = (centres.len(), Arc::clone(&self.law), self.seed);
         let call = self.calls.fetch_add(1, Relaxed);
         let mut negatives = vec![0; count * k];
-        let draw = move |room: &mut Vec<Node>, (at, out): (usize, &mut [i64])| {
-            room.resize(k, 0);
-            law.fill(centres[at], &mut Rng::new(seed, Purpose::Negative, call, at as u64), room);
-            out.iter_mut().zip(room).for_each(|(out, node)| *out = i64::from(*node));
+        let draw = move |buffer: &mut Vec<Node>, (at, out): (usize, &mut [i64])| {
+            buffer.resize(k, 0);
+            law.fill(centres[at], &mut Rng::new(seed, Purpose::Negative, call, at as u64), buffer);
+            out.iter_mut().zip(buffer).for_each(|(out, node)| *out = i64::from(*node));
         };
-        // By levels, every centre is a search of the whole graph.
+        // With levels, every centre needs a search of the whole graph.
         if negatives.len() < FEW && self.plan.strategy != Some(Strategy::Levels) {
-            let mut room = Vec::new();
-            negatives.chunks_mut(k.max(1)).enumerate().for_each(|each| draw(&mut room, each));
+            let mut buffer = Vec::new();
+            negatives.chunks_mut(k.max(1)).enumerate().for_each(|each| draw(&mut buffer, each));
         } else {
             negatives = work::run(py, self.threads, None, move |_| {
                 let each = negatives.par_chunks_mut(k.max(1)).enumerate();

@@ -14,8 +14,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
+use nearfar::Budget;
 use nearfar::graph::{ReadOptions, read};
-use nearfar::negative::{Budget, LandmarkCount, NegativeConfig, NegativePlan, Negatives};
+use nearfar::negative::{Demand, LandmarkCount, NegativeConfig, NegativePlan, Negatives};
 use nearfar::rng::{Purpose, Rng};
 
 const NODES: usize = 1_000_000;
@@ -64,8 +65,8 @@ fn measure(task: &str, file: &str) {
         ..Default::default()
     };
     let start = Instant::now();
-    let plan =
-        NegativePlan::new(&graph, &config, &Budget::default()).expect("a plan within the budget");
+    let plan = NegativePlan::new(&graph, &config, &Budget::default(), &Demand::default())
+        .expect("a plan within the budget");
     let sampler = plan.build(&graph).expect("a sampler");
     let building = start.elapsed().as_secs_f64();
     let mut negatives = vec![0; 1000];

@@ -9,8 +9,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use nearfar::Budget;
 use nearfar::graph::{Graph, Node, Preset, ReadOptions, SynthConfig, read, synth};
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives, Strategy};
+use nearfar::negative::{Demand, NegativeConfig, NegativePlan, Negatives, Strategy};
 use nearfar::rng::{Purpose, Rng};
 
 fn graph() -> (&'static str, Arc<Graph>) {
@@ -43,7 +44,7 @@ fn negatives(c: &mut Criterion) {
     for (negatives, gamma) in kinds {
         let strategy = Strategy::Table;
         let config = NegativeConfig { negatives, gamma, strategy, ..Default::default() };
-        let plan = NegativePlan::new(&graph, &config, &Budget::default())
+        let plan = NegativePlan::new(&graph, &config, &Budget::default(), &Demand::default())
             .expect("a plan within the budget");
         let sampler = plan.build(&graph).expect("a sampler");
         let mut group = c.benchmark_group(format!("{name}/{}/gamma {gamma}", negatives.name()));

@@ -12,11 +12,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use nearfar::Budget;
 use nearfar::graph::{EdgeList, Graph, Node, NodeIds, ReadOptions, read};
-use nearfar::negative::{Budget, NegativeConfig, NegativePlan, Negatives};
+use nearfar::negative::{Demand, NegativeConfig, NegativePlan, Negatives};
 use nearfar::positive::{Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::stream::sampling::{Sampling, Sources};
+use nearfar::train::stream::sampling::{PairSources, Sampling};
 use rayon::prelude::*;
 
 const LENGTH: usize = 80;
@@ -45,8 +46,8 @@ fn uniform(nodes: usize, edges: usize) -> Graph {
 
 fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {
     let config = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
-    let plan =
-        NegativePlan::new(graph, &config, &Budget::default()).expect("a plan within the budget");
+    let plan = NegativePlan::new(graph, &config, &Budget::default(), &Demand::default())
+        .expect("a plan within the budget");
     let negatives = plan.build(graph).expect("uniform negatives");
     let node2vec = |p, q| {
         let start = Instant::now();
@@ -62,7 +63,7 @@ fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {
                 // 64 blocks of start nodes are enough to balance the threads.
                 let rows = graph.nodes().div_ceil(64);
                 let sources =
-                    Sources { positives, negatives: &*negatives, nodes: graph.nodes(), rows };
+                    PairSources { positives, negatives: &*negatives, nodes: graph.nodes(), rows };
                 let mut rates: Vec<f64> = (0..RUNS).map(|run| rate(sources, sampling, run)).collect();
                 rates.sort_by(f64::total_cmp);
                 println!(
@@ -82,7 +83,7 @@ fn measure(name: &str, graph: &Arc<Graph>, walks: usize) {
 }
 
 /// Takes all walks of an epoch; returns the steps per second.
-fn rate(sources: Sources<'_>, sampling: Sampling, epoch: usize) -> f64 {
+fn rate(sources: PairSources<'_>, sampling: Sampling, epoch: usize) -> f64 {
     let start = Instant::now();
     let blocks = sources.nodes.div_ceil(sources.rows);
     let steps = |block: usize| {

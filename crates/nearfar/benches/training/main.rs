@@ -21,16 +21,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bare::Ceilings;
+use nearfar::Budget;
 use nearfar::graph::{EdgeList, Graph, NodeIds};
 use nearfar::negative::{
-    Budget, LandmarkCount, NegativeConfig, NegativePlan, NegativeSampler, Negatives,
+    Demand, LandmarkCount, NegativeConfig, NegativePlan, NegativeSampler, Negatives,
 };
 use nearfar::positive::{PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::simd::InstructionSet;
 use nearfar::train::stream::blocks::Blocks;
 use nearfar::train::stream::kernel::Step;
-use nearfar::train::stream::sampling::{Pairs, Sampling, Sources};
+use nearfar::train::stream::sampling::{EpochPairs, PairSources, Sampling};
 use nearfar::train::stream::{self, Tables};
 
 const DIM: usize = 128;
@@ -78,7 +79,8 @@ fn main() {
 fn compare(graph: &Arc<Graph>, negatives: Negatives, ceilings: &Ceilings) {
     let landmarks = Some(LandmarkCount::Count((graph.nodes() / 10).min(1000)));
     let config = NegativeConfig { negatives, landmarks, ..Default::default() };
-    let plan = NegativePlan::new(graph, &config, &Budget::default()).expect("a fitting plan");
+    let plan = NegativePlan::new(graph, &config, &Budget::default(), &Demand::default())
+        .expect("a fitting plan");
     let sampler = plan.build(graph).expect("a sampler");
     let walk = Walk::new(graph);
     // One thread would take too long on large graphs.
@@ -116,16 +118,16 @@ fn epochs(
     let n = graph.nodes();
     // As many as a run has by default, but fewer on large graphs to limit the time.
     let epochs = if n > 100_000 { 2 } else { 12 };
-    let ahead = if negatives.visits_are_slow() { epochs as usize } else { 1 };
+    let ahead = if negatives.prefers_batches() { epochs as usize } else { 1 };
     let sampling = Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead, seed: run };
     let rate = |pairs: u64, time: Duration| pairs as f64 / time.as_secs_f64() / 1e6;
     let mut tables =
-        Tables { centres: Blocks::new(n, Blocks::rows_for(n, DIM), DIM), others: None };
+        Tables { centres: Blocks::new(n, Blocks::rows_for(n, DIM), DIM), contexts: None };
     bare::fill(tables.centres.values_mut());
     let keep_going = |_| Ok(ControlFlow::Continue(()));
-    let sources = Sources { positives, negatives, nodes: n, rows: tables.centres.rows };
+    let sources = PairSources { positives, negatives, nodes: n, rows: tables.centres.rows };
     let start = Instant::now();
-    let mut pairs = Pairs::new(n, tables.centres.rows);
+    let mut pairs = EpochPairs::new(n, tables.centres.rows);
     let (mut count, mut training) = (0, Duration::ZERO);
     for epoch in 0..epochs {
         let sampled = pairs.sample(sources, sampling, epoch, keep_going);

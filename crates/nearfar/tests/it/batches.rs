@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use nearfar::graph::{ReadOptions, read};
 use nearfar::negative::Negatives;
-use nearfar::train::{L2, Model, Protocol, TrainConfig, Trainer, embed};
+use nearfar::train::{L2, Model, Protocol, TrainConfig, Trainer};
 
 use crate::graphs::{islands, random};
-use crate::training::sampler;
+use crate::trained::embed;
 
 const MODELS: [Model; 7] = [
     Model::Deepwalk,
@@ -26,13 +26,13 @@ fn config(model: Model) -> TrainConfig {
 #[test]
 fn the_same_bytes_on_any_number_of_threads() {
     let graph = Arc::new(random(400, 900, 2));
-    let negatives = sampler(&graph, Negatives::Distance);
+    let negatives = Negatives::Distance;
     let paper = TrainConfig { protocol: Some(Protocol::Paper), ..config(Model::Deepwalk) };
     for config in MODELS.map(config).into_iter().chain([paper]) {
         let config = TrainConfig { epochs: Some(2), ..config };
         let train = |threads: usize| -> Vec<u32> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let vectors = pool.install(|| embed(&graph, &*negatives, &config, &mut ()).unwrap());
+            let vectors = pool.install(|| embed(&graph, negatives, &config, &mut ()).unwrap());
             vectors.into_iter().map(f32::to_bits).collect()
         };
         assert!(train(1) == train(3), "{config:?}");
@@ -40,13 +40,13 @@ fn the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn every_model_goes_with_every_law() {
+fn every_model_trains_with_every_law() {
     let graph = Arc::new(islands());
     for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::Edge, Negatives::Landmark]
     {
         for model in MODELS {
             let config = TrainConfig { epochs: Some(3), ..config(model) };
-            let vectors = embed(&graph, &*sampler(&graph, negatives), &config, &mut ()).unwrap();
+            let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
             assert_eq!(vectors.len(), graph.nodes() * 10);
             assert!(vectors.iter().all(|value| value.is_finite()), "{model:?} {negatives:?}");
         }
@@ -54,13 +54,13 @@ fn every_model_goes_with_every_law() {
 }
 
 #[test]
-fn neighbours_come_near() {
+fn neighbours_become_similar() {
     let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
-    let negatives = sampler(&graph, Negatives::Uniform);
+    let negatives = Negatives::Uniform;
     for model in MODELS {
         let config =
             TrainConfig { epochs: Some(60), batch: Some(34), lr: Some(0.05), ..config(model) };
-        let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+        let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
         let row = |node: u32| &vectors[node as usize * 10..][..10];
         let dot = |a, b| -> f32 { row(a).iter().zip(row(b)).map(|(x, y)| x * y).sum() };
         let mean = |pairs: Vec<f32>| pairs.iter().sum::<f32>() / pairs.len() as f32;
@@ -74,11 +74,11 @@ fn neighbours_come_near() {
 }
 
 #[test]
-fn what_makes_no_sense_together_is_refused() {
+fn contradictory_options_are_refused() {
     let graph = Arc::new(islands());
-    let negatives = sampler(&graph, Negatives::Uniform);
+    let negatives = Negatives::Uniform;
     let base = TrainConfig::default;
-    for (way_out, config) in [
+    for (remedy, config) in [
         (
             "use --trainer batch",
             TrainConfig { trainer: Some(Trainer::Stream), ..config(Model::Gae) },
@@ -88,7 +88,7 @@ fn what_makes_no_sense_together_is_refused() {
             TrainConfig { trainer: Some(Trainer::Exact), ..config(Model::Sage) },
         ),
         (
-            "leave --protocol out",
+            "omit --protocol",
             TrainConfig {
                 trainer: Some(Trainer::Exact),
                 protocol: Some(Protocol::Paper),
@@ -100,11 +100,11 @@ fn what_makes_no_sense_together_is_refused() {
             TrainConfig { trainer: Some(Trainer::Exact), model: Model::Node2vec, ..base() },
         ),
         ("use --order 1", TrainConfig { order: 2, ..config(Model::Line) }),
-        ("leave --l2 out", TrainConfig { l2: L2::Value(0.1), ..config(Model::Deepwalk) }),
-        ("leave --batch out", TrainConfig { batch: Some(4), ..base() }),
+        ("omit --l2", TrainConfig { l2: L2::Value(0.1), ..config(Model::Deepwalk) }),
+        ("omit --batch", TrainConfig { batch: Some(4), ..base() }),
         ("at least 1", TrainConfig { batch: Some(0), ..config(Model::Deepwalk) }),
     ] {
-        let error = embed(&graph, &*negatives, &config, &mut ()).unwrap_err().to_string();
-        assert!(error.contains(way_out), "{error}");
+        let error = embed(&graph, negatives, &config, &mut ()).unwrap_err().to_string();
+        assert!(error.contains(remedy), "{error}");
     }
 }

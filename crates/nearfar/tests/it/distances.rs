@@ -91,7 +91,7 @@ proptest! {
 fn distances_over_255_take_two_bytes() {
     let graph = path(300);
     let nodes: Vec<Node> = (0..300).collect();
-    assert!(HopRows::<u8>::new(&graph, &nodes, None).is_none());
+    assert!(HopRows::<u8>::new(&graph, &nodes, None, 2).is_none());
     let table = HopTable::new(&graph).unwrap();
     assert!(matches!(table, HopTable::U16(_)));
     assert_eq!(table.hops(0, 299), Some(299));
@@ -158,7 +158,7 @@ fn landmarks_agree_with_their_definition() {
             let mut found: Vec<usize> = chosen.iter().map(|&node| node as usize).collect();
             found.sort_unstable();
             assert_eq!(found, nodes);
-            let landmarks: Landmarks<u8> = Landmarks::new(&graph, &components, chosen).unwrap();
+            let landmarks: Landmarks<u8> = Landmarks::new(&graph, &components, chosen, 2).unwrap();
             for node in 0..graph.nodes() {
                 let nearest = landmarks.nodes[landmarks.nearest[node] as usize] as usize;
                 assert_eq!(nearest, oracle.nearest[node]);
@@ -183,6 +183,6 @@ fn many_components_take_little_memory() {
     let chosen = Landmarks::<u8>::choose(&graph, &components, 500);
     assert_eq!(Landmarks::<u8>::cells(&components, &chosen), 4997 + 9);
     let expected = chosen.len();
-    let landmarks: Landmarks<u8> = Landmarks::new(&graph, &components, chosen).unwrap();
+    let landmarks: Landmarks<u8> = Landmarks::new(&graph, &components, chosen, 2).unwrap();
     assert_eq!(landmarks.len(), expected);
 }

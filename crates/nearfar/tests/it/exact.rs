@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use nearfar::graph::{Graph, ReadOptions, read};
-use nearfar::negative::{NegativeSampler, Negatives};
+use nearfar::negative::Negatives;
 use nearfar::positive::{Edges, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::exact::Objective;
-use nearfar::train::stream::sampling::{Pairs, Sampling, Sources};
-use nearfar::train::{L2, Model, TrainConfig, Trainer, embed};
+use nearfar::train::stream::sampling::{EpochPairs, PairSources, Sampling};
+use nearfar::train::{L2, Model, TrainConfig, TrainPlan, Trainer};
 
 use crate::graphs::{islands, random, star};
 use crate::naive;
-use crate::training::sampler;
+use crate::trained::{embed, plan, sampler};
 
 const DIM: usize = 3;
 const L2_OF_TESTS: f64 = 0.3;
@@ -43,13 +43,13 @@ fn step(graph: &Graph, rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// Σ_i c_i ℓ_i by the formula.
-fn objective(graph: &Graph, config: &TrainConfig, law: &[Vec<f64>], z: &[f64]) -> f64 {
+fn objective(graph: &Graph, plan: &TrainPlan, law: &[Vec<f64>], z: &[f64]) -> f64 {
     let n = graph.nodes();
     let one: Vec<Vec<f64>> =
         (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
-    let window = config.window();
+    let window = plan.window;
     let (mut at, mut met, mut centres) = (one, vec![vec![0.0; n]; n], vec![0.0; n]);
-    let windows = config.length() - window + 1;
+    let windows = plan.length - window + 1;
     for place in 0..window.max(windows) {
         for i in 0..n {
             for j in 0..n {
@@ -63,7 +63,7 @@ fn objective(graph: &Graph, config: &TrainConfig, law: &[Vec<f64>], z: &[f64]) -
         }
         at = step(graph, &at);
     }
-    if config.model == Model::Line {
+    if plan.model == Model::Line {
         let mean = graph.arcs() as f64 / n as f64;
         centres = (0..n).map(|i| graph.degree(i as u32) as f64 / mean).collect();
     }
@@ -74,7 +74,7 @@ fn objective(graph: &Graph, config: &TrainConfig, law: &[Vec<f64>], z: &[f64]) -
     for i in 0..n {
         let others = (0..n).filter(|&j| j != i);
         let pairs = others.map(|j| {
-            met[i][j] * cost(dot(i, j)) + config.negative_weight * law[i][j] * cost(-dot(i, j))
+            met[i][j] * cost(dot(i, j)) + plan.negative_weight * law[i][j] * cost(-dot(i, j))
         });
         sum += centres[i] * (pairs.sum::<f64>() + L2_OF_TESTS / 2.0 * dot(i, i));
     }
@@ -100,14 +100,15 @@ fn the_gradient_is_that_of_the_formula() {
         for config in configs() {
             let distances = naive::Distances::new(&graph, None);
             let law: Vec<_> = (0..n).map(|i| naive::distance(&distances, i, 1.0)).collect();
+            let plan = plan(&graph, Negatives::Distance, &config);
             let negatives = sampler(&graph, Negatives::Distance);
             let mut found = vec![0.0; n * DIM];
-            Objective::new(&graph, &*negatives, &config).gradient(&z, DIM, L2_OF_TESTS, &mut found);
+            Objective::new(&graph, &*negatives, &plan).gradient(&z, DIM, L2_OF_TESTS, &mut found);
             for at in (0..n * DIM).step_by((n * DIM / 20).max(1)) {
                 let shifted = |by: f64| {
                     let mut z = wide.clone();
                     z[at] += by;
-                    objective(&graph, &config, &law, &z)
+                    objective(&graph, &plan, &law, &z)
                 };
                 let exact = (shifted(H) - shifted(-H)) / (2.0 * H);
                 let found = f64::from(found[at]);
@@ -118,17 +119,17 @@ fn the_gradient_is_that_of_the_formula() {
 }
 
 /// The steps of one epoch of sampled pairs at vectors that do not move, in units of the rate.
-fn sampled(pairs: &Pairs, config: &TrainConfig, z: &[f32], sum: &mut [f64]) {
+fn sampled(pairs: &EpochPairs, plan: &TrainPlan, z: &[f32], sum: &mut [f64]) {
     let row = |i: usize| &z[i * DIM..(i + 1) * DIM];
     for pair in pairs.buckets[0].list(0).flatten() {
         let (i, j) = (pair.centre(), pair.other());
         let dot: f32 = row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum();
         let sigma = 1.0 / (1.0 + f64::from(-dot).exp());
         let (g, pull) = if pair.near() {
-            ((sigma - 1.0) / (config.window() - 1) as f64, 0.0)
+            ((sigma - 1.0) / (plan.window - 1) as f64, 0.0)
         } else {
-            let k = config.k() as f64;
-            (sigma * config.negative_weight / k, L2_OF_TESTS / k)
+            let k = plan.k as f64;
+            (sigma * plan.negative_weight / k, L2_OF_TESTS / k)
         };
         for at in 0..DIM {
             sum[i * DIM + at] += g * f64::from(row(j)[at]) + pull * f64::from(row(i)[at]);
@@ -138,32 +139,32 @@ fn sampled(pairs: &Pairs, config: &TrainConfig, z: &[f32], sum: &mut [f64]) {
 }
 
 #[test]
-fn sampled_pairs_lead_where_all_pairs_do() {
+fn the_mean_step_of_sampled_pairs_is_the_exact_gradient() {
     const EPOCHS: usize = 200;
     let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
     let n = graph.nodes();
     let z = vectors(n);
     let negatives = sampler(&graph, Negatives::Distance);
     for config in configs() {
+        let plan = plan(&graph, Negatives::Distance, &config);
         let mut exact = vec![0.0; n * DIM];
-        Objective::new(&graph, &*negatives, &config).gradient(&z, DIM, L2_OF_TESTS, &mut exact);
+        Objective::new(&graph, &*negatives, &plan).gradient(&z, DIM, L2_OF_TESTS, &mut exact);
         let positives: Box<dyn PositiveSource> = match config.model {
             Model::Line => Box::new(Edges::new(&graph)),
             _ => Box::new(Walk::new(&graph)),
         };
         let sources =
-            Sources { positives: &*positives, negatives: &*negatives, nodes: n, rows: 64 };
-        let (walks, length, context) = (10, config.length(), config.window());
-        let sampling =
-            Sampling { walks, length, context, negatives: config.k(), ahead: 1, seed: 3 };
+            PairSources { positives: &*positives, negatives: &*negatives, nodes: n, rows: 64 };
+        let (walks, length, context) = (10, plan.length, plan.window);
+        let sampling = Sampling { walks, length, context, negatives: plan.k, ahead: 1, seed: 3 };
         let (mut sum, mut squares) = (vec![0.0; n * DIM], vec![0.0; n * DIM]);
-        let mut pairs = Pairs::new(n, sources.rows);
+        let mut pairs = EpochPairs::new(n, sources.rows);
         for epoch in 0..EPOCHS {
             let sampled_all =
                 pairs.sample(sources, sampling, epoch as u64, |_| Ok(ControlFlow::Continue(())));
             assert!(sampled_all.unwrap().is_continue());
             let mut steps = vec![0.0; n * DIM];
-            sampled(&pairs, &config, &z, &mut steps);
+            sampled(&pairs, &plan, &z, &mut steps);
             for ((sum, square), step) in sum.iter_mut().zip(&mut squares).zip(steps) {
                 let of_a_window = step / (walks * (length - context + 1)) as f64;
                 *sum += of_a_window;
@@ -182,7 +183,7 @@ fn sampled_pairs_lead_where_all_pairs_do() {
 #[test]
 fn the_same_bytes_on_any_number_of_threads() {
     let graph = Arc::new(random(300, 700, 2));
-    let negatives = sampler(&graph, Negatives::Distance);
+    let negatives = Negatives::Distance;
     let base = || TrainConfig { trainer: Some(Trainer::Exact), dim: 20, ..Default::default() };
     for config in [
         TrainConfig { epochs: Some(30), ..base() },
@@ -190,7 +191,7 @@ fn the_same_bytes_on_any_number_of_threads() {
     ] {
         let train = |threads: usize| -> Vec<u32> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let vectors = pool.install(|| embed(&graph, &*negatives, &config, &mut ()).unwrap());
+            let vectors = pool.install(|| embed(&graph, negatives, &config, &mut ()).unwrap());
             vectors.into_iter().map(f32::to_bits).collect()
         };
         let one = train(1);
@@ -198,24 +199,23 @@ fn the_same_bytes_on_any_number_of_threads() {
     }
 }
 
-/// Walks that go on visit a hub all the time, so all pairs pull at it at once.
+/// Long walks visit a hub at every other step, so that nearly all pairs have a gradient at it.
 #[test]
-fn hubs_stay_in_bounds() {
+fn vectors_of_hubs_stay_bounded() {
     let graph = Arc::new(star(300));
-    let negatives = sampler(&graph, Negatives::Distance);
+    let negatives = Negatives::Distance;
     let trainer = Some(Trainer::Exact);
     let config = TrainConfig { trainer, dim: 8, walk_length: Some(20), ..Default::default() };
-    let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+    let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
     assert!(vectors.iter().all(|value| value.abs() < 10.0));
 }
 
 #[test]
-fn every_law_can_be_trained_by() {
+fn every_law_trains() {
     let graph = Arc::new(islands());
     let config = TrainConfig { trainer: Some(Trainer::Exact), dim: 8, ..Default::default() };
     for negatives in [Negatives::Uniform, Negatives::Degree, Negatives::LandmarkApprox] {
-        let negatives: Box<dyn NegativeSampler> = sampler(&graph, negatives);
-        let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+        let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
         assert!(vectors.iter().all(|value| value.is_finite()));
     }
 }

@@ -17,5 +17,6 @@ mod projections;
 mod reports;
 mod scores;
 mod tidy;
+mod trained;
 mod training;
 mod vector_files;

@@ -8,10 +8,10 @@ use nearfar::evaluate::measure::{Counted, MeasureConfig, Measures, measure};
 use nearfar::graph::{Graph, Node, NodeIds, Preset, SynthConfig, synth};
 use nearfar::negative::Negatives;
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::{L2, TrainConfig, embed};
+use nearfar::train::{L2, TrainConfig};
 
 use crate::graphs::{comet, islands, path, random, star};
-use crate::training::sampler;
+use crate::trained::embed;
 use crate::{naive, positives};
 
 /// Random vectors, correlated between neighbours.
@@ -205,7 +205,7 @@ fn distance_aware_negatives_separate_far_nodes() {
                 seed,
                 ..Default::default()
             };
-            let vectors = embed(&graph, &*sampler(&graph, negatives), &config, &mut ()).unwrap();
+            let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
             let embedding = Embedding::new(graph.ids().clone(), 32, vectors).unwrap();
             let config = MeasureConfig { context: 4, ..Default::default() };
             measure(&embedding, &graph, &config).unwrap()

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use nearfar::Budget;
 use nearfar::distance::Far;
 use nearfar::graph::{Graph, Node, ReadOptions, read};
 use nearfar::negative::{
-    Budget, LandmarkCount, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
+    Demand, LandmarkCount, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
 };
 use nearfar::rng::{Purpose, Rng};
 
@@ -19,7 +20,10 @@ use crate::naive::{self, Distances};
 const DRAWS: usize = 20_000;
 
 fn sampler(graph: &Arc<Graph>, config: &NegativeConfig) -> Box<dyn NegativeSampler> {
-    NegativePlan::new(graph, config, &Budget::default()).unwrap().build(graph).unwrap()
+    NegativePlan::new(graph, config, &Budget::default(), &Demand::default())
+        .unwrap()
+        .build(graph)
+        .unwrap()
 }
 
 fn connected() -> Vec<(&'static str, Arc<Graph>)> {
@@ -276,22 +280,25 @@ fn draws_do_not_depend_on_threads_or_order() {
 fn plans_fit_their_budget_or_name_an_alternative() {
     let graph = random(2000, 6000, 1);
     let config = |negatives| NegativeConfig { negatives, ..Default::default() };
-    let plan = |negatives, budget: &Budget| NegativePlan::new(&graph, &config(negatives), budget);
-    let large = plan(Negatives::Auto, &Budget::default()).unwrap();
-    assert_eq!((large.negatives, large.strategy), (Negatives::Distance, Some(Strategy::Table)));
+    let plan = |negatives, budget: &Budget, demand: &Demand| {
+        NegativePlan::new(&graph, &config(negatives), budget, demand)
+    };
+    let (allowed, nothing) = (Budget::default(), Demand::default());
+    let large = plan(Negatives::Auto, &allowed, &nothing).unwrap();
+    assert_eq!((large.law, large.strategy), (Negatives::Distance, Some(Strategy::Table)));
     let small = Budget { memory: 3_000_000, ..Default::default() };
-    let auto = plan(Negatives::Auto, &small).unwrap();
-    assert_eq!((auto.negatives, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
-    let error = plan(Negatives::Distance, &small).unwrap_err().to_string();
+    let auto = plan(Negatives::Auto, &small, &nothing).unwrap();
+    assert_eq!((auto.law, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
+    let error = plan(Negatives::Distance, &small, &nothing).unwrap_err().to_string();
     assert!(error.contains("landmark-approx"), "{error}");
-    let once = Budget { fills: Some(1), ..small };
-    let levels = plan(Negatives::Distance, &once).unwrap();
+    let once = Demand { fills: Some(1), ..nothing };
+    let levels = plan(Negatives::Distance, &small, &once).unwrap();
     assert_eq!(levels.strategy, Some(Strategy::Levels));
-    assert!(levels.bytes <= once.memory);
+    assert!(levels.building <= small.memory);
     // Exact distances are drawn from in large batches, whose memory counts too.
-    let ahead = Budget { ahead: 8_000_000_000, ..Default::default() };
-    let auto = plan(Negatives::Auto, &ahead).unwrap();
-    assert_eq!((auto.negatives, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
+    let ahead = Demand { ahead: 8_000_000_000, ..nothing };
+    let auto = plan(Negatives::Auto, &allowed, &ahead).unwrap();
+    assert_eq!((auto.law, auto.landmarks), (Negatives::LandmarkApprox, Some(200)));
 }
 
 #[test]
@@ -300,7 +307,10 @@ fn the_default_number_of_landmarks_is_limited_by_memory_and_time() {
         NegativeConfig { negatives: Negatives::LandmarkApprox, ..NegativeConfig::default() };
     let landmarks = |nodes, edges| {
         let graph = random(nodes, edges, 1);
-        NegativePlan::new(&graph, &config, &Budget::default()).unwrap().landmarks.unwrap()
+        NegativePlan::new(&graph, &config, &Budget::default(), &Demand::default())
+            .unwrap()
+            .landmarks
+            .unwrap()
     };
     assert_eq!(landmarks(70_000, 70_000), 7000, "10 % of the nodes");
     assert_eq!(landmarks(90_000, 90_000), 8000, "64 MB of distances");
@@ -315,7 +325,7 @@ fn the_default_number_of_landmarks_is_limited_by_memory_and_time() {
 fn invalid_settings_are_errors() {
     let graph = random(50, 100, 1);
     let error = |config: NegativeConfig| {
-        let plan = NegativePlan::new(&graph, &config, &Budget::default());
+        let plan = NegativePlan::new(&graph, &config, &Budget::default(), &Demand::default());
         plan.unwrap_err().to_string()
     };
     let base = NegativeConfig { negatives: Negatives::LandmarkApprox, ..Default::default() };

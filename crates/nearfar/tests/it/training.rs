@@ -6,23 +6,22 @@ use std::sync::Arc;
 
 use nearfar::graph::{Graph, Node, ReadOptions, read};
 use nearfar::negative::{
-    Budget, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
+    Demand, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
 };
+use nearfar::positive::{Edges, Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::simd::InstructionSet;
+use nearfar::train::stream::reference;
 use nearfar::train::{
-    Checkpoint, Event, L2, Model, Sink, Start, State, TrainConfig, embed, embed_from,
+    Checkpoint, Checkpoints, Event, L2, Model, Recorder, Sink, State, TrainConfig, TrainPlan,
 };
+use nearfar::{Budget, Parts};
 
-use crate::graphs::{graph, islands};
+use crate::graphs::{graph, islands, random};
+use crate::trained::{embed, embed_parts, plan, sampler};
 
 fn builtin(name: &str) -> Arc<Graph> {
     Arc::new(read(name, &ReadOptions::default()).unwrap().graph)
-}
-
-pub(crate) fn sampler(graph: &Arc<Graph>, negatives: Negatives) -> Box<dyn NegativeSampler> {
-    let config = NegativeConfig { negatives, ..Default::default() };
-    NegativePlan::new(graph, &config, &Budget::default()).unwrap().build(graph).unwrap()
 }
 
 fn short() -> TrainConfig {
@@ -36,7 +35,7 @@ fn the_same_bytes_on_any_number_of_threads() {
         let train = |threads: usize| -> Vec<u32> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let vectors = embed(&graph, &*sampler(&graph, negatives), &short(), &mut ());
+                let vectors = embed(&graph, negatives, &short(), &mut ());
                 vectors.unwrap().into_iter().map(f32::to_bits).collect()
             })
         };
@@ -50,7 +49,7 @@ fn the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn every_model_gives_the_same_bytes_on_any_number_of_threads() {
     let graph = builtin("builtin:sparse");
-    let negatives = sampler(&graph, Negatives::Uniform);
+    let negatives = Negatives::Uniform;
     let base = || TrainConfig { walks: Some(2), epochs: Some(2), ..short() };
     for config in [
         TrainConfig { walk_length: Some(12), context: Some(4), ..base() },
@@ -61,23 +60,19 @@ fn every_model_gives_the_same_bytes_on_any_number_of_threads() {
     ] {
         let train = |threads: usize| -> Vec<u32> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let vectors = pool.install(|| embed(&graph, &*negatives, &config, &mut ()).unwrap());
+            let vectors = pool.install(|| embed(&graph, negatives, &config, &mut ()).unwrap());
             vectors.into_iter().map(f32::to_bits).collect()
         };
         assert!(train(1) == train(3), "{config:?}");
     }
 }
 
-/// A sampler that is asked epoch by epoch.
-struct Each(Box<dyn NegativeSampler>);
+/// A sampler that is called epoch by epoch.
+struct Unbatched(Box<dyn NegativeSampler>);
 
-impl NegativeSampler for Each {
+impl NegativeSampler for Unbatched {
     fn fill(&self, centre: Node, rng: &mut Rng, out: &mut [Node]) {
         self.0.fill(centre, rng, out);
-    }
-
-    fn law(&self) -> Negatives {
-        self.0.law()
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {
@@ -91,25 +86,28 @@ fn negatives_drawn_ahead_are_those_of_their_epochs() {
     for strategy in [Strategy::Table, Strategy::Levels] {
         for model in [Model::Deepwalk, Model::Line] {
             let config = NegativeConfig { strategy, ..Default::default() };
-            let plan = NegativePlan::new(&graph, &config, &Budget::default()).unwrap();
+            let plan =
+                NegativePlan::new(&graph, &config, &Budget::default(), &Demand::default()).unwrap();
             let sampler = || plan.build(&graph).unwrap();
-            assert!(sampler().visits_are_slow());
+            assert!(sampler().prefers_batches());
             let config = TrainConfig { model, ..short() };
-            let ahead = embed(&graph, &*sampler(), &config, &mut ()).unwrap();
-            let each = embed(&graph, &Each(sampler()), &config, &mut ()).unwrap();
+            let train = |negatives: Box<dyn NegativeSampler>| {
+                let parts = Parts { negatives: Some(negatives), ..Default::default() };
+                embed_parts(&graph, parts, &config, &mut ()).unwrap()
+            };
+            let (ahead, each) = (train(sampler()), train(Box::new(Unbatched(sampler()))));
             assert_eq!(ahead, each, "{strategy:?}, {model:?}");
         }
     }
 }
 
 #[test]
-fn kernels_lead_to_nearly_the_same_vectors() {
+fn instruction_sets_lead_to_nearly_the_same_vectors() {
     let graph = builtin("builtin:karate");
-    let negatives = sampler(&graph, Negatives::Distance);
     let config = TrainConfig { l2: L2::Value(0.1), ..short() };
-    let train = |kernel| {
-        let start = Start { kernel, ..Default::default() };
-        embed_from(start, &graph, &*negatives, &config, &mut ()).unwrap()
+    let train = |set| {
+        let parts = Parts { instruction_set: Some(set), ..Default::default() };
+        embed_parts(&graph, parts, &config, &mut ()).unwrap()
     };
     let all: Vec<_> = InstructionSet::available().into_iter().map(train).collect();
     for vectors in &all {
@@ -118,18 +116,62 @@ fn kernels_lead_to_nearly_the_same_vectors() {
     }
 }
 
+/// The fast trainer and the slow one, with all sizes of groups of blocks.
 #[test]
-fn near_nodes_come_near_and_far_nodes_far() {
-    let graph = builtin("builtin:sparse");
-    let negatives = sampler(&graph, Negatives::Distance);
-    let base = || TrainConfig { dim: 32, ..Default::default() };
-    check_near_and_far(&graph, &*negatives, &base());
-    check_near_and_far(&graph, &*negatives, &TrainConfig { model: Model::Line, ..base() });
-    let config = TrainConfig { walk_length: Some(10), ..base() };
-    check_near_and_far(&graph, &*negatives, &config);
+fn the_stream_trainer_agrees_with_its_reference() {
+    let base = || TrainConfig { dim: 20, l2: L2::Value(0.2), epochs: Some(3), ..short() };
+    let configs = [
+        base(),
+        TrainConfig { walk_length: Some(8), context: Some(4), negative_weight: 1.5, ..base() },
+        TrainConfig { model: Model::Line, ..base() },
+        TrainConfig { model: Model::Node2vec, p: 0.5, q: 2.0, ..base() },
+    ];
+    for graph in [islands(), random(400, 1200, 3)].map(Arc::new) {
+        for law in [Negatives::Uniform, Negatives::Distance, Negatives::Edge] {
+            for config in &configs {
+                let mut last = LastLoss::default();
+                let fast = embed(&graph, law, config, &mut last).unwrap();
+                let (plan, negatives) = (plan(&graph, law, config), sampler(&graph, law));
+                let positives: Box<dyn PositiveSource> = match config.model {
+                    Model::Line => Box::new(Edges::new(&graph)),
+                    Model::Node2vec => Box::new(Node2Vec::new(&graph, config.p, config.q).unwrap()),
+                    _ => Box::new(Walk::new(&graph)),
+                };
+                let (slow, loss) = reference::train(&plan, 0.2, &graph, &*positives, &*negatives);
+                let far = fast.iter().zip(&slow).map(|(a, b)| (f64::from(*a) - b).abs());
+                let far = far.fold(0.0, f64::max);
+                assert!(far < 1e-4, "{law:?}, {config:?}: {far}");
+                assert!((last.0 - loss).abs() < 1e-5, "{} {loss}", last.0);
+            }
+        }
+    }
 }
 
-fn check_near_and_far(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, config: &TrainConfig) {
+/// The loss of the last epoch.
+#[derive(Default)]
+struct LastLoss(f64);
+
+impl Sink for LastLoss {
+    fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
+        if let Event::Epoch { loss, .. } = event {
+            self.0 = *loss;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn adjacent_nodes_become_similar_and_distant_ones_do_not() {
+    let graph = builtin("builtin:sparse");
+    let negatives = Negatives::Distance;
+    let base = || TrainConfig { dim: 32, ..Default::default() };
+    check_near_and_far(&graph, negatives, &base());
+    check_near_and_far(&graph, negatives, &TrainConfig { model: Model::Line, ..base() });
+    let config = TrainConfig { walk_length: Some(10), ..base() };
+    check_near_and_far(&graph, negatives, &config);
+}
+
+fn check_near_and_far(graph: &Arc<Graph>, negatives: Negatives, config: &TrainConfig) {
     let vectors = embed(graph, negatives, config, &mut ()).unwrap();
     let row = |node: usize| &vectors[node * 32..(node + 1) * 32];
     let dot = |a, b| -> f64 { row(a).iter().zip(row(b)).map(|(x, y)| f64::from(x * y)).sum() };
@@ -150,18 +192,18 @@ fn check_near_and_far(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, confi
 fn every_node_gets_a_vector_isolated_ones_too() {
     let graph = Arc::new(islands());
     for negatives in [Negatives::Distance, Negatives::Edge, Negatives::Landmark] {
-        let vectors = embed(&graph, &*sampler(&graph, negatives), &short(), &mut ()).unwrap();
+        let vectors = embed(&graph, negatives, &short(), &mut ()).unwrap();
         assert_eq!(vectors.len(), 22 * 24);
         assert!(vectors.iter().all(|value| value.is_finite()));
         assert!(vectors.chunks(24).all(|row| row.iter().any(|value| *value != 0.0)));
     }
 }
 
-/// Hubs meet everyone, and everyone meets them again and again: where steps are too long, this is
-/// where vectors explode. On a long path, no pull brings the rank down, and on a random graph only
-/// one that leaves nothing: they must not vanish.
+/// Around hubs training diverges first where steps are too large. On a long path no λ lowers the rank
+/// to its target, and on a random graph only one that leaves all vectors at zero: they must not
+/// vanish.
 #[test]
-fn vectors_neither_explode_nor_vanish() {
+fn vectors_neither_diverge_nor_vanish() {
     let star: Vec<_> = (1..1000).map(|leaf| (0, leaf)).collect();
     let path: Vec<_> = (1..1000).map(|node| (node - 1, node)).collect();
     let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
@@ -171,9 +213,8 @@ fn vectors_neither_explode_nor_vanish() {
     let graphs = graphs.map(|(nodes, edges)| Arc::new(graph(nodes, &edges)));
     for graph in graphs.into_iter().chain([builtin("builtin:moderate"), builtin("builtin:dense")]) {
         for negatives in [Negatives::Uniform, Negatives::Distance] {
-            let negatives = sampler(&graph, negatives);
             let config = TrainConfig { dim: 64, ..Default::default() };
-            let vectors = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+            let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
             let square = |row: &[f32]| f64::from(row.iter().map(|x| x * x).sum::<f32>());
             let length = vectors.chunks(64).map(square).sum::<f64>() / graph.nodes() as f64;
             assert!((0.05..50.0).contains(&length), "{} nodes: {length:.3}", graph.nodes());
@@ -185,17 +226,17 @@ fn vectors_neither_explode_nor_vanish() {
 fn a_centre_may_have_any_number_of_pairs() {
     let graph = Arc::new(graph(2, &[(0, 1)]));
     let config = TrainConfig { walks: Some(70_000), context: Some(2), epochs: Some(1), ..short() };
-    let vectors = embed(&graph, &*sampler(&graph, Negatives::Uniform), &config, &mut ()).unwrap();
+    let vectors = embed(&graph, Negatives::Uniform, &config, &mut ()).unwrap();
     assert!(vectors.iter().all(|value| value.is_finite()));
 }
 
 /// Remembers events, and stops after some epochs.
-struct Listener {
+struct Collector {
     losses: Vec<f64>,
     stop_after: usize,
 }
 
-impl Sink for Listener {
+impl Sink for Collector {
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         if let Event::Epoch { loss, .. } = event {
             self.losses.push(*loss);
@@ -206,23 +247,23 @@ impl Sink for Listener {
 }
 
 #[test]
-fn the_loss_falls_and_a_listener_can_stop() {
+fn the_loss_falls_and_a_sink_can_stop() {
     let graph = builtin("builtin:moderate");
-    let negatives = sampler(&graph, Negatives::Uniform);
-    let mut listener = Listener { losses: vec![], stop_after: 5 };
-    embed(&graph, &*negatives, &TrainConfig::default(), &mut listener).unwrap();
-    assert_eq!(listener.losses.len(), 5);
-    assert!(listener.losses[4] < listener.losses[0]);
+    let negatives = Negatives::Uniform;
+    let mut collector = Collector { losses: vec![], stop_after: 5 };
+    embed(&graph, negatives, &TrainConfig::default(), &mut collector).unwrap();
+    assert_eq!(collector.losses.len(), 5);
+    assert!(collector.losses[4] < collector.losses[0]);
 }
 
 /// Remembers how far the run was, and at which epoch.
 #[derive(Default)]
-struct Watch {
+struct ProgressLog {
     epochs: usize,
     seen: Vec<(usize, f64)>,
 }
 
-impl Sink for Watch {
+impl Sink for ProgressLog {
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
             Event::Progress { done } => self.seen.push((self.epochs, *done)),
@@ -238,59 +279,66 @@ fn progress_never_falls_and_counts_what_is_drawn_ahead() {
     let graph = builtin("builtin:sparse");
     let config = TrainConfig { epochs: Some(8), ..short() };
     for (negatives, ahead) in [(Negatives::Uniform, false), (Negatives::Distance, true)] {
-        let negatives = sampler(&graph, negatives);
-        assert_eq!(negatives.visits_are_slow(), ahead);
-        let mut watch = Watch::default();
-        embed(&graph, &*negatives, &config, &mut watch).unwrap();
-        assert!(watch.seen.is_sorted_by_key(|&(_, done)| done));
-        for &(epochs, done) in &watch.seen {
+        assert_eq!(sampler(&graph, negatives).prefers_batches(), ahead);
+        let mut log = ProgressLog::default();
+        embed(&graph, negatives, &config, &mut log).unwrap();
+        assert!(log.seen.is_sorted_by_key(|&(_, done)| done));
+        for &(epochs, done) in &log.seen {
             let (least, most) = (epochs as f64 / 8.0, (epochs + 1) as f64 / 8.0);
             // The first epoch draws for all of them, which is a third of all there is to do.
             let most = if ahead { most + 0.36 } else { most };
             assert!((least..=most.min(1.0)).contains(&done), "{done} in epoch {}", epochs + 1);
         }
-        let first = watch.seen.iter().rfind(|(epochs, _)| *epochs == 0);
+        let first = log.seen.iter().rfind(|(epochs, _)| *epochs == 0);
         assert_eq!(first.is_some_and(|&(_, done)| done > 0.3), ahead);
     }
 }
 
-/// Saves the state after an epoch and stops there.
-struct Saver<'a> {
-    path: &'a Path,
+/// Saves checkpoints in a folder, and stops after some epochs.
+struct Saver {
+    recorder: Recorder,
     after: usize,
 }
 
-impl Sink for Saver<'_> {
+impl Saver {
+    fn new(folder: &Path, resume: bool, after: usize) -> Self {
+        let checkpoints = Checkpoints::new(folder, resume).unwrap();
+        Self { recorder: Recorder::new(None, Some(checkpoints)), after }
+    }
+}
+
+impl Sink for Saver {
+    fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        Ok(ControlFlow::Continue(self.recorder.plan(plan)?))
+    }
+
     fn event(&mut self, _: &Event) -> nearfar::Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))
     }
 
     fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
-        if state.epoch < self.after {
-            return Ok(ControlFlow::Continue(()));
-        }
-        state.save(self.path, "of a test")?;
-        Ok(ControlFlow::Break(()))
+        let stop = state.epoch >= self.after;
+        let answer = if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        self.recorder.state(state, answer)?;
+        Ok(answer)
     }
 }
 
 #[test]
 fn a_resumed_run_ends_in_the_same_bytes() {
     let graph = builtin("builtin:karate");
-    let negatives = sampler(&graph, Negatives::Distance);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state");
     for order in [1, 2] {
         let config = TrainConfig { epochs: Some(7), order, ..short() };
-        let unbroken = embed(&graph, &*negatives, &config, &mut ()).unwrap();
+        let train =
+            |sink: &mut dyn Sink| embed(&graph, Negatives::Distance, &config, sink).unwrap();
+        let whole = train(&mut ());
         for after in [1, 2, 6] {
-            let broken = embed(&graph, &*negatives, &config, &mut Saver { path: &path, after });
-            assert!(broken.unwrap() != unbroken);
-            let checkpoint = Checkpoint::load(&path).unwrap();
-            assert_eq!((checkpoint.epoch, checkpoint.settings.as_str()), (after, "of a test"));
-            let start = Start { checkpoint: Some(checkpoint), ..Default::default() };
-            let resumed = embed_from(start, &graph, &*negatives, &config, &mut ()).unwrap();
-            assert!(resumed == unbroken, "order {order}, resumed after epoch {after}");
+            let folder = tempfile::tempdir().unwrap();
+            assert!(train(&mut Saver::new(folder.path(), false, after)) != whole);
+            let checkpoint = Checkpoint::load(&folder.path().join("checkpoint.safetensors"));
+            assert_eq!(checkpoint.unwrap().epoch, after);
+            let resumed = train(&mut Saver::new(folder.path(), true, 99));
+            assert!(resumed == whole, "order {order}, resumed after epoch {after}");
         }
     }
 }
@@ -298,27 +346,35 @@ fn a_resumed_run_ends_in_the_same_bytes() {
 #[test]
 fn a_checkpoint_that_does_not_fit_is_refused() {
     let graph = builtin("builtin:karate");
-    let negatives = sampler(&graph, Negatives::Uniform);
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state");
-    embed(&graph, &*negatives, &short(), &mut Saver { path: &path, after: 1 }).unwrap();
-    let checkpoint = Some(Checkpoint::load(&path).unwrap());
-    for other in [TrainConfig { dim: 40, ..short() }, TrainConfig { order: 2, ..short() }] {
-        let start = Start { checkpoint: checkpoint.clone(), ..Default::default() };
-        let error = embed_from(start, &graph, &*negatives, &other, &mut ()).unwrap_err();
-        assert!(error.to_string().contains("other settings"), "{error}");
+    let path = folder.path().join("checkpoint.safetensors");
+    let train = |config: &TrainConfig, resume: bool| {
+        let sink = &mut Saver::new(folder.path(), resume, 1);
+        embed(&graph, Negatives::Uniform, config, sink)
+    };
+    train(&short(), false).unwrap();
+    let error = train(&short(), false).unwrap_err().to_string();
+    assert!(error.contains("give --resume"), "{error}");
+    for (name, other) in [
+        ("dim 24, not 40", TrainConfig { dim: 40, ..short() }),
+        ("order 1, not 2", TrainConfig { order: 2, ..short() }),
+        ("walks", TrainConfig { walks: Some(77), ..short() }),
+    ] {
+        let error = train(&other, true).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
     }
     let whole = std::fs::read(&path).unwrap();
     for length in [0, 7, 8, 100, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        assert!(Checkpoint::load(&path).unwrap_err().to_string().contains("no checkpoint"));
+        let error = Checkpoint::load(&path).unwrap_err().to_string();
+        assert!(error.contains("not a checkpoint"), "{error}");
     }
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_options_are_refused() {
     let graph = builtin("builtin:karate");
-    let negatives = sampler(&graph, Negatives::Uniform);
+    let negatives = Negatives::Uniform;
     let base = TrainConfig::default;
     for (name, config) in [
         ("dim", TrainConfig { dim: 0, ..base() }),
@@ -334,7 +390,7 @@ fn wrong_settings_are_refused() {
         ("l2", TrainConfig { l2: L2::Value(-1.0), ..base() }),
         ("negative-weight", TrainConfig { negative_weight: -1.0, ..base() }),
     ] {
-        let error = embed(&graph, &*negatives, &config, &mut ()).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{name} is ")), "{error}");
+        let error = embed(&graph, negatives, &config, &mut ()).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--{name} ")), "{error}");
     }
 }

@@ -192,9 +192,13 @@ mod tests {
     fn lambda_stays_within_its_limits_and_backs_off_from_vanishing_vectors() {
         let graph = ring(1000, 4);
         let mut controller = L2Controller::new(L2::Auto, &graph, 128);
-        (0..20).for_each(|_| drop(adjust(&mut controller, 128, 1.0, 9)));
+        for _ in 0..20 {
+            adjust(&mut controller, 128, 1.0, 9);
+        }
         assert_eq!(controller.lambda, 0.75);
-        (0..40).for_each(|_| drop(adjust(&mut controller, 1, 1.0, 9)));
+        for _ in 0..40 {
+            adjust(&mut controller, 1, 1.0, 9);
+        }
         assert_eq!(controller.lambda, 1e-4);
         let mut controller = L2Controller::new(L2::Auto, &graph, 128);
         adjust(&mut controller, 100, 0.09, 9);
@@ -208,7 +212,9 @@ mod tests {
         let graph = ring(1000, 4);
         for epochs in 0..3 {
             let mut whole = L2Controller::new(L2::Auto, &graph, 128);
-            (0..epochs).for_each(|epoch| drop(adjust(&mut whole, 50 - epoch, 1.0, 9)));
+            for epoch in 0..epochs {
+                adjust(&mut whole, 50 - epoch, 1.0, 9);
+            }
             let mut resumed = L2Controller::new(L2::Auto, &graph, 128);
             resumed.restore(whole.state());
             assert_eq!(resumed, whole);
