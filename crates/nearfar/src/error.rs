@@ -22,7 +22,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What the system or the decoder said, and the way out.
-        problem: Problem,
+        problem: Box<Problem>,
         /// The cause, if another library or the system reported it.
         source: Option<Source>,
     },
@@ -32,7 +32,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What the system said, and the way out.
-        problem: Problem,
+        problem: Box<Problem>,
         /// The cause, if another library or the system reported it.
         source: Option<Source>,
     },
@@ -44,7 +44,7 @@ pub enum Error {
         /// The line, counted from 1.
         line: u64,
         /// What was found and what was expected.
-        problem: Problem,
+        problem: Box<Problem>,
     },
     /// A file as a whole is invalid.
     #[error("{}: {problem}", path.display())]
@@ -52,17 +52,17 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What was found and what was expected.
-        problem: Problem,
+        problem: Box<Problem>,
     },
     /// The graph does not meet a requirement.
     #[error("{0}")]
-    Graph(Problem),
+    Graph(Box<Problem>),
     /// An option has an invalid value, alone or with this graph.
     #[error("{0}")]
-    Option(Problem),
+    Option(Box<Problem>),
     /// The work would exceed the memory or the time that is allowed.
     #[error("{0}")]
-    Budget(Problem),
+    Budget(Box<Problem>),
 }
 
 /// A message, the option that it is about, and what to change.
@@ -97,49 +97,54 @@ impl Error {
             std::io::ErrorKind::NotFound => "no such file; check the name".into(),
             _ => source.to_string().into(),
         };
-        Self::Read { path: path.to_owned(), problem, source: Some(source.into()) }
+        Self::Read {
+            path: path.to_owned(),
+            problem: Box::new(problem),
+            source: Some(source.into()),
+        }
     }
 
     pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
-        let problem = format!("{source}; choose a folder that exists and can be written").into();
+        let problem = format!("{source}; choose a folder that exists and can be written");
+        let problem = Box::new(problem.into());
         Self::Write { path: path.to_owned(), problem, source: Some(source.into()) }
     }
 
     pub(crate) fn line(path: &Path, line: u64, problem: impl Into<Problem>) -> Self {
-        Self::Line { path: path.to_owned(), line, problem: problem.into() }
+        Self::Line { path: path.to_owned(), line, problem: Box::new(problem.into()) }
     }
 
     pub(crate) fn file(path: &Path, problem: impl Into<Problem>) -> Self {
-        Self::File { path: path.to_owned(), problem: problem.into() }
+        Self::File { path: path.to_owned(), problem: Box::new(problem.into()) }
     }
 
     /// A file that cannot be read, for a reason that is not the system's.
     pub(crate) fn unreadable(path: &Path, problem: impl Into<Problem>) -> Self {
-        Self::Read { path: path.to_owned(), problem: problem.into(), source: None }
+        Self::Read { path: path.to_owned(), problem: Box::new(problem.into()), source: None }
     }
 
     /// A file that cannot be written, for a reason that is not the system's.
     pub(crate) fn unwritable(path: &Path, problem: impl Into<Problem>) -> Self {
-        Self::Write { path: path.to_owned(), problem: problem.into(), source: None }
+        Self::Write { path: path.to_owned(), problem: Box::new(problem.into()), source: None }
     }
 
     pub(crate) fn budget(problem: impl Into<Problem>) -> Self {
-        Self::Budget(problem.into())
+        Self::Budget(Box::new(problem.into()))
     }
 
     pub(crate) fn graph(problem: impl Into<Problem>) -> Self {
-        Self::Graph(problem.into())
+        Self::Graph(Box::new(problem.into()))
     }
 
     /// An option that is invalid together with others, or with this graph.
     pub fn conflict(problem: impl Into<Problem>) -> Self {
-        Self::Option(problem.into())
+        Self::Option(Box::new(problem.into()))
     }
 
     /// An option with an invalid value.
     pub fn option(name: &'static str, value: impl Display, message: impl Into<String>) -> Self {
         let option = Some((name, value.to_string()));
-        Self::Option(Problem { message: message.into(), option, remedies: vec![] })
+        Self::conflict(Problem { message: message.into(), option, remedies: vec![] })
     }
 
     /// The whole message, with every option as `spell(name, value)` writes it.
@@ -206,20 +211,26 @@ impl Problem {
             Some((name, value)) => format!("{}: {}", spell(name, Some(value)), self.message),
             None => self.message.clone(),
         };
-        let remedy = |remedy: &Remedy| match remedy {
-            Remedy::Set(name, value) => format!("use {}", spell(name, Some(value))),
-            Remedy::Give(name) => format!("give {}", spell(name, None)),
-            Remedy::Omit(name) => format!("omit {}", spell(name, None)),
-            Remedy::Lower(name) => format!("lower {}", spell(name, None)),
-            Remedy::Raise(name) => format!("raise {}", spell(name, None)),
+        let phrase = |remedy: &Remedy| match remedy {
+            Remedy::Set(name, value) => ("use", spell(name, Some(value))),
+            Remedy::Give(name) => ("give", spell(name, None)),
+            Remedy::Omit(name) => ("omit", spell(name, None)),
+            Remedy::Lower(name) => ("lower", spell(name, None)),
+            Remedy::Raise(name) => ("raise", spell(name, None)),
         };
-        for (at, one) in self.remedies.iter().enumerate() {
+        let mut last = "";
+        for (at, (verb, option)) in self.remedies.iter().map(phrase).enumerate() {
             text.push_str(match at {
                 0 => "; ",
                 _ if at + 1 == self.remedies.len() => " or ",
                 _ => ", ",
             });
-            text.push_str(&remedy(one));
+            // "lower --walks, --dim or raise --max-memory": a verb is not repeated.
+            if verb != std::mem::replace(&mut last, verb) {
+                text.push_str(verb);
+                text.push(' ');
+            }
+            text.push_str(&option);
         }
         text
     }
@@ -257,8 +268,8 @@ mod tests {
         let error = Error::option("walk-length", 3, "expected 5 to 1000");
         assert_eq!(error.to_string(), "--walk-length 3: expected 5 to 1000");
         let problem = Problem::from("vectors and pairs need 3 MB").lower("walks").lower("dim");
-        let error = Error::Budget(problem.raise("max-memory"));
-        let text = "vectors and pairs need 3 MB; lower --walks, lower --dim or raise --max-memory";
+        let error = Error::budget(problem.raise("max-memory"));
+        let text = "vectors and pairs need 3 MB; lower --walks, --dim or raise --max-memory";
         assert_eq!(error.to_string(), text);
         let keyword = |name: &str, value: Option<&str>| {
             name.replace('-', "_") + &value.map_or(String::new(), |value| format!("={value}"))

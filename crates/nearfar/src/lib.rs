@@ -38,3 +38,8 @@ pub mod report;
 pub use budget::{Budget, format_bytes, parse_bytes};
 pub use error::{Error, Result};
 pub use pipeline::{BuildBackend, Parts, embed, embed_with};
+
+/// The recipes of CONTRIBUTING.md, compiled and run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;

@@ -16,17 +16,17 @@ use crate::train::{Checkpoint, Event, Scores, Sink, State, TrainPlan};
 /// use std::sync::Arc;
 /// use nearfar::evaluate::PeriodicScores;
 /// use nearfar::graph::{ReadOptions, read};
-/// use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
-/// use nearfar::train::{TrainConfig, embed};
+/// use nearfar::train::{Settings, TrainConfig};
+/// use nearfar::{Budget, embed};
 ///
 /// let dataset = read("builtin:sparse", &ReadOptions::default())?;
 /// let (labels, splits) = (dataset.labels.unwrap(), dataset.splits.unwrap());
 /// let graph = Arc::new(dataset.graph);
-/// let plan = NegativePlan::new(&graph, &NegativeConfig::default(), &Budget::default())?;
-/// let config = TrainConfig { dim: 16, epochs: Some(4), ..Default::default() };
+/// let train = TrainConfig { dim: 16, epochs: Some(4), ..Default::default() };
+/// let settings = Settings { train, ..Default::default() };
 /// let mut sink = (); // ignores all events
 /// let mut scores = PeriodicScores::new(2, &graph, &labels, &splits, &mut sink)?.stop_early(3)?;
-/// embed(&graph, &*plan.build(&graph)?, &config, &mut scores)?;
+/// embed(&graph, &settings, &Budget::default(), &mut scores)?;
 /// let best = scores.best().unwrap();
 /// assert!(best.epoch == 2 || best.epoch == 4);
 /// # Ok::<(), nearfar::Error>(())

@@ -106,14 +106,14 @@ pub struct Operators {
 /// ```
 /// use nearfar::evaluate::{LinksConfig, links};
 /// use nearfar::graph::{ReadOptions, read};
-/// use nearfar::negative::{Budget, NegativeConfig, NegativePlan};
-/// use nearfar::train::{TrainConfig, embed};
+/// use nearfar::train::{Settings, TrainConfig};
+/// use nearfar::{Budget, embed};
 ///
 /// let graph = read("builtin:karate", &ReadOptions::default())?.graph;
-/// let scores = links(&graph, &LinksConfig::default(), 7, |rest, seed| {
-///     let plan = NegativePlan::new(rest, &NegativeConfig::default(), &Budget::default())?;
-///     let config = TrainConfig { dim: 8, seed, ..Default::default() };
-///     embed(rest, &*plan.build(rest)?, &config, &mut ())
+/// let scores = links(&graph, &LinksConfig::default(), 7, |rest, seed| -> nearfar::Result<_> {
+///     let train = TrainConfig { dim: 8, seed, ..Default::default() };
+///     let settings = Settings { train, ..Default::default() };
+///     Ok(embed(rest, &settings, &Budget::default(), &mut ())?.into_vectors())
 /// })?;
 /// assert_eq!((scores.held_out, scores.dot.auc.runs.len()), (8, 3));
 /// # Ok::<(), nearfar::Error>(())

@@ -85,7 +85,7 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
     }
     let read_bytes = list.bytes().saturating_add(buffers).max(list.build_bytes());
     let (graph, dropped) = list.build().map_err(|error| match error {
-        Error::Graph(problem) => Error::file(path, problem),
+        Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
     Ok(Dataset { dropped, notes, read_bytes, ..Dataset::of(graph) })

@@ -46,7 +46,7 @@ pub(in crate::train) fn check(plan: &TrainPlan, graph: &Graph) -> Result<()> {
     let (near, far) = most_pairs(graph, plan);
     // The negatives of a centre are counted over the batches of a stream.
     let batches = graph.nodes().div_ceil(plan.batch).min(STREAM) as u64;
-    if near.saturating_add(far).saturating_mul(batches) <= u64::from(u32::MAX) {
+    if u32::try_from(near.saturating_add(far).saturating_mul(batches)).is_ok() {
         return Ok(());
     }
     let message = format!("a batch has up to {near} positive and {far} negative pairs, too many");
