@@ -73,7 +73,9 @@ impl NodeIds {
 
     /// The ids of some rows, in that order.
     pub(crate) fn select(&self, rows: &[Node]) -> Self {
-        Self::StringIds(rows.iter().map(|&row| self.get(row)).collect())
+        let mut ids = Self::StringIds(rows.iter().map(|&row| self.get(row)).collect());
+        ids.shrink_to_fit();
+        ids
     }
 }
 
@@ -172,7 +174,13 @@ impl StringIds {
 
 impl<S: AsRef<str>> FromIterator<S> for StringIds {
     fn from_iter<I: IntoIterator<Item = S>>(ids: I) -> Self {
-        let mut texts = Self::default();
+        let ids = ids.into_iter();
+        let len = ids.size_hint().0;
+        let mut texts = Self {
+            text: String::new(),
+            ends: Vec::with_capacity(len),
+            rows: HashTable::with_capacity(len),
+        };
         for id in ids {
             texts.insert(id.as_ref());
         }

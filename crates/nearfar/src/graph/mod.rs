@@ -68,8 +68,8 @@ impl Graph {
     }
 
     /// The node to whose row a position in [`targets`](Self::targets) belongs.
-    pub(crate) fn node_at(&self, place: usize) -> Node {
-        self.offsets.partition_point(|&start| start <= place).saturating_sub(1) as Node
+    pub(crate) fn node_at(&self, at: usize) -> Node {
+        self.offsets.partition_point(|&start| start <= at).saturating_sub(1) as Node
     }
 
     /// The neighbours of all nodes, one node after the other.
@@ -86,8 +86,8 @@ impl Graph {
 
     /// Prefetches the neighbour at a position.
     #[inline]
-    pub(crate) fn prefetch_target(&self, place: usize) {
-        memory::prefetch(&self.targets, place);
+    pub(crate) fn prefetch_target(&self, at: usize) {
+        memory::prefetch(&self.targets, at);
     }
 
     /// The weights of the edges to [`neighbours`](Self::neighbours), if the graph has weights.

@@ -18,6 +18,7 @@ use super::builtin::builtin;
 use super::{Dataset, EdgeList, Node};
 use crate::error::{Error, Result};
 use crate::file::{extension, read_text};
+use crate::memory;
 
 /// How to read a graph.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -53,7 +54,9 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     if dataset.graph.nodes() < 2 {
         return Err(Error::file(path, "the graph needs at least two nodes"));
     }
-    Ok(if options.largest_component { dataset.largest_component() } else { dataset })
+    let dataset = if options.largest_component { dataset.largest_component() } else { dataset };
+    memory::give_back();
+    Ok(dataset)
 }
 
 /// What a reader found in a file.
@@ -83,12 +86,22 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
     if list.pairs.is_empty() {
         return Err(Error::file(path, "no edges found"));
     }
-    let read_bytes = list.bytes().saturating_add(buffers).max(list.build_bytes());
+    // What the reader freed would otherwise stay with the allocator while the rows are built.
+    memory::give_back();
+    let peak = list.bytes().saturating_add(buffers).max(list.build_bytes());
+    let read_bytes = resident(peak);
     let (graph, dropped) = list.build().map_err(|error| match error {
         Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
     Ok(Dataset { dropped, notes, read_bytes, ..Dataset::of(graph) })
+}
+
+/// The resident memory for this many bytes of data: an eighth more for fragmentation, and what
+/// decoders, stacks and the allocator take.
+pub(super) fn resident(bytes: u64) -> u64 {
+    const OVERHEAD: u64 = 8 << 20;
+    bytes.saturating_add(bytes / 8).saturating_add(OVERHEAD)
 }
 
 /// The path of a matrix, for which no nodes file may be given.

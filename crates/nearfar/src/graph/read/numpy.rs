@@ -32,9 +32,12 @@ pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
     }
     let note = (array.shape == [2, 3] && !layout.weighted)
         .then(|| "shape (2, 3) was read as three edges, sources above targets".to_owned());
-    let buffers = array.bytes();
+    let array_bytes = array.bytes();
     drop(array);
-    Ok(EdgeFile { notes: note.into_iter().collect(), ..edges.finish(weights, buffers) })
+    let file = edges.finish(weights, 0);
+    // Ids are assigned after the array was dropped: the two were not in memory together.
+    let buffers = array_bytes.saturating_sub(file.list.ids.bytes()).max(file.buffers);
+    Ok(EdgeFile { notes: note.into_iter().collect(), buffers, ..file })
 }
 
 /// Where the values of an edge are in the array.
