@@ -76,12 +76,12 @@ impl Default for ProjectConfig {
 impl ProjectConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::conflict(message));
+        let invalid = |message: String| Err(Error::conflict(message));
         if !(self.perplexity >= 1.0 && self.perplexity <= 1000.0) {
-            return refuse(format!("perplexity is {}; expected 1 to 1000", self.perplexity));
+            return invalid(format!("perplexity is {}; expected 1 to 1000", self.perplexity));
         }
         if self.points < 10 {
-            return refuse(format!("points is {}; expected at least 10", self.points));
+            return invalid(format!("points is {}; expected at least 10", self.points));
         }
         Ok(())
     }

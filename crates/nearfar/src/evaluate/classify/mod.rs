@@ -170,8 +170,8 @@ pub struct ConfusionTable {
 /// use nearfar::embedding::Embedding;
 /// use nearfar::evaluate::{ClassifyConfig, classify};
 /// use nearfar::graph::{Labels, NodeIds};
-/// let names = NodeIds::Range { start: 0, len: 40 };
-/// let embedding = Embedding::new(names, 1, (0..40).map(|row| (row % 2) as f32).collect())?;
+/// let ids = NodeIds::Range { start: 0, len: 40 };
+/// let embedding = Embedding::new(ids, 1, (0..40).map(|row| (row % 2) as f32).collect())?;
 /// let labels =
 ///     Labels { names: vec!["even".into(), "odd".into()], of: (0..40).map(|row| vec![row % 2]).collect() };
 /// let config = ClassifyConfig { train_ratio: Some(0.5), ..Default::default() };
@@ -225,14 +225,14 @@ pub fn classify(
 impl ClassifyConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::conflict(message));
+        let invalid = |message: String| Err(Error::conflict(message));
         match *self {
             Self { train_ratio: Some(ratio), .. } if !(ratio > 0.0 && ratio < 1.0) => {
-                refuse(format!("train-ratio is {ratio}; expected a fraction between 0 and 1"))
+                invalid(format!("train-ratio is {ratio}; expected a fraction between 0 and 1"))
             }
-            Self { repeats: 0, .. } => refuse("repeats is 0; expected at least 1".to_owned()),
+            Self { repeats: 0, .. } => invalid("repeats is 0; expected at least 1".to_owned()),
             Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                refuse(format!("c is {c}; expected a number above 0"))
+                invalid(format!("c is {c}; expected a number above 0"))
             }
             _ => Ok(()),
         }

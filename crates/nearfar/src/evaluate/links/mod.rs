@@ -157,14 +157,14 @@ pub fn links<E: From<Error>>(
 impl LinksConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::conflict(message));
+        let invalid = |message: String| Err(Error::conflict(message));
         match *self {
             Self { test_ratio, .. } if !(test_ratio > 0.0 && test_ratio < 1.0) => {
-                refuse(format!("test-ratio is {test_ratio}; expected a fraction between 0 and 1"))
+                invalid(format!("test-ratio is {test_ratio}; expected a fraction between 0 and 1"))
             }
-            Self { seeds: 0, .. } => refuse("seeds is 0; expected at least 1".to_owned()),
+            Self { seeds: 0, .. } => invalid("seeds is 0; expected at least 1".to_owned()),
             Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                refuse(format!("c is {c}; expected a number above 0"))
+                invalid(format!("c is {c}; expected a number above 0"))
             }
             _ => Ok(()),
         }

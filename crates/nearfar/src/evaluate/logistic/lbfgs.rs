@@ -17,7 +17,7 @@
 //! approximate Wolfe condition of Hager and Zhang 2005).
 //!
 //! Control is inverted: the caller evaluates the function at [`point`](Lbfgs::point) and passes the
-//! result to [`advance`](Lbfgs::advance). So many functions that share their data are minimised side
+//! result to [`advance`](Lbfgs::advance). So several functions of the same data can be minimised side
 //! by side, with all values and gradients from one matrix product.
 
 use std::collections::VecDeque;
@@ -193,7 +193,7 @@ impl LineSearch {
             self.between(upper)
         } else {
             let root = secant_root(last, self.lower);
-            // Where the slope does not increase, the root is behind.
+            // Where the slope does not increase, the secant has no root ahead.
             let root = if root > self.length { root } else { f64::INFINITY };
             root.clamp(1.5 * self.length, 10.0 * self.length)
         };
@@ -263,8 +263,8 @@ mod tests {
         let curvature = [1.0, 1000.0, 0.01, 30.0];
         let minimum = [3.0, -1.0, 50.0, 0.0];
         let (found, calls) = minimise(&[0.0; 4], |x| {
-            let parts = || (0..4).map(|at| (curvature[at], x[at] - minimum[at]));
-            (parts().map(|(c, d)| c * d * d / 2.0).sum(), parts().map(|(c, d)| c * d).collect())
+            let terms = || (0..4).map(|at| (curvature[at], x[at] - minimum[at]));
+            (terms().map(|(c, d)| c * d * d / 2.0).sum(), terms().map(|(c, d)| c * d).collect())
         });
         for (found, minimum) in found.iter().zip(minimum) {
             assert!((found - minimum).abs() < 1e-6, "{found} for {minimum}");

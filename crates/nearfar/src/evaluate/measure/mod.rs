@@ -106,8 +106,8 @@ fn largest_product(vectors: &[f32], dim: usize) -> Result<f64> {
     Ok(largest)
 }
 
-/// An upper bound of the number of distances in the largest component: twice the eccentricity of a
-/// node of the highest degree.
+/// An estimate of the number of distances: twice the number of levels around a node of the highest
+/// degree.
 fn max_distances(graph: &Graph) -> usize {
     let centre = (0..graph.nodes() as Node).max_by_key(|&node| graph.degree(node)).unwrap_or(0);
     2 * Levels::new(graph, centre).len()

@@ -238,8 +238,8 @@ mod tests {
     #[test]
     fn positions_are_monotonic() {
         let bins = Bins::new(50.0, 3);
-        let numbers: Vec<f32> = (-5000..5000).map(|at| at as f32 * 0.01).collect();
-        assert!(numbers.windows(2).all(|two| bins.position(two[0]) < bins.position(two[1])));
+        let values: Vec<f32> = (-5000..5000).map(|at| at as f32 * 0.01).collect();
+        assert!(values.windows(2).all(|two| bins.position(two[0]) < bins.position(two[1])));
     }
 
     #[test]
