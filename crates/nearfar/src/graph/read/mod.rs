@@ -91,7 +91,7 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
     let peak = list.bytes().saturating_add(buffers).max(list.build_bytes());
     let read_bytes = resident(peak);
     let (graph, dropped) = list.build().map_err(|error| match error {
-        Error::graph(problem) => Error::file(path, *problem),
+        Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
     Ok(Dataset { dropped, notes, read_bytes, ..Dataset::of(graph) })
