@@ -10,11 +10,13 @@ pub struct Budget {
     pub seconds: f64,
     /// Bytes of the memory that the caller takes beside the run.
     pub reserved: u64,
+    /// The peak of memory so far, from reading the graph: the peak of a run is at least that.
+    pub so_far: u64,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { memory: 8_000_000_000, seconds: 600.0, reserved: 0 }
+        Self { memory: 8_000_000_000, seconds: 600.0, reserved: 0, so_far: 0 }
     }
 }
 

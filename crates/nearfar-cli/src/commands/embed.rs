@@ -76,7 +76,7 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
-    let Dataset { graph, labels, splits, .. } = super::read(&args.graph, &args.read, quiet)?;
+    let Dataset { graph, labels, splits, read_bytes, .. } = super::read(&args.graph, &args.read, quiet)?;
     let graph = Arc::new(graph);
     let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
     let OutputArgs { output, format, checkpoint, resume, log, report } = &args.output;
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let checkpoints = checkpoint.as_ref().map(|folder| Checkpoints::new(folder, *resume));
     let log_file = log.as_deref().map(RunLog::create).transpose()?;
     let observer = Observer::new(Recorder::new(log_file, checkpoints.transpose()?), quiet)?;
-    let embedding = args.options.embed(&graph, observer, scoring.as_ref(), quiet)?;
+    let embedding = args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
     embedding.save(output, *format)?;
     if !quiet {
         let (nodes, dim) = (print::grouped(embedding.nodes() as u64), embedding.dim());
@@ -120,16 +120,17 @@ impl Options {
         Ok(self.settings.validate()?)
     }
 
-    /// Trains vectors.
+    /// Trains vectors of a graph, whose reading took so much memory.
     pub(super) fn embed(
         &self,
         graph: &Arc<Graph>,
+        so_far: u64,
         mut observer: Observer,
         scoring: Option<&Scoring>,
         quiet: bool,
     ) -> anyhow::Result<Embedding> {
         let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
-        let budget = Budget { memory: self.max_memory, reserved, ..Default::default() };
+        let budget = Budget { memory: self.max_memory, reserved, so_far, ..Default::default() };
         let embed = |sink: &mut dyn Sink| nearfar::embed(graph, &self.settings, &budget, sink);
         let embedding = match scoring {
             None => embed(&mut observer)?,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use nearfar::evaluate::{LinkScores, LinksConfig, Ranking, links};
-use nearfar::graph::ReadOptions;
+use nearfar::graph::{Dataset, ReadOptions};
 use nearfar::train::Recorder;
 
 use super::embed::Options;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     args.options.complete(given)?;
     args.links.validate()?;
-    let graph = super::read(&args.graph, &args.read, quiet)?.graph;
+    let Dataset { graph, read_bytes, .. } = super::read(&args.graph, &args.read, quiet)?;
     let mut first = true;
     let seed = args.options.settings.train.seed;
     let scores = links(&graph, &args.links, seed, |rest, seed| -> anyhow::Result<Vec<f32>> {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
         let observer = Observer::new(Recorder::default(), quiet)?;
-        Ok(options.embed(rest, observer, None, quiet)?.into_vectors())
+        Ok(options.embed(rest, read_bytes, observer, None, quiet)?.into_vectors())
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(

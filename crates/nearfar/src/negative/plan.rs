@@ -178,7 +178,8 @@ impl NegativePlan {
         } else {
             let searches = affordable(graph.nodes(), search, budget.memory.saturating_sub(kept));
             let counts = table::count_bytes(graph.nodes(), diameter.at_most);
-            let table = kept.saturating_add(product([searches]).saturating_mul(search));
+            // Memory of a search that ended may not be free yet when the next one starts.
+            let table = kept.saturating_add(product([2, searches]).saturating_mul(search));
             (table.max(kept.saturating_add(counts)), kept, searches)
         };
         Ok(Self {
@@ -233,7 +234,7 @@ impl NegativePlan {
         let searches = affordable(count, search, budget.memory.saturating_sub(distances));
         // The column of each node, and the order in which landmarks are chosen.
         let choice = product([n, 8]);
-        let measured = sum([distances, product([searches]).saturating_mul(search), choice]);
+        let measured = sum([distances, product([2, searches]).saturating_mul(search), choice]);
         Ok(Self {
             law,
             landmarks: Some(count),

@@ -141,7 +141,8 @@ impl BatchSize {
     /// Bytes of a batch as it is sampled.
     fn sampled(&self) -> u64 {
         sum([
-            product([self.near, size_of::<NearPair>()]),
+            // The list grows as pairs are found, and may have a quarter to spare.
+            product([self.near, size_of::<NearPair>() * 5 / 4]),
             product([self.far, size_of::<Node>()]),
             product([self.centres, size_of::<Centre>()]),
         ])

@@ -53,8 +53,14 @@ impl NegativesAhead {
                 return Ok(ControlFlow::Break(()));
             }
             some.par_iter_mut().enumerate().for_each(|(at, draws)| {
-                draws.iter_mut().for_each(Vec::clear);
-                for centre in sources.block(first + at) {
+                let block = sources.block(first + at);
+                for (epoch, draws) in epochs.clone().zip(&mut *draws) {
+                    // As many as there will be: a list that doubles as it grows takes more.
+                    let windows = sources.windows_of(block.clone(), sampling, epoch);
+                    draws.clear();
+                    draws.reserve_exact(windows * sampling.negatives);
+                }
+                for centre in block {
                     draw(sources, sampling, &epochs, centre, draws);
                 }
             });

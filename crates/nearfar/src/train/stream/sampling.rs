@@ -4,7 +4,7 @@
 //! their two nodes. The result does not depend on the number of threads: walks and negatives come
 //! from streams named by pass and node.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
@@ -150,7 +150,7 @@ impl PairSources<'_> {
     }
 
     /// The nodes of a block.
-    pub(super) fn block(self, block: usize) -> std::ops::Range<Node> {
+    pub(super) fn block(self, block: usize) -> Range<Node> {
         let end = ((block + 1) * self.rows).min(self.nodes);
         (block * self.rows) as Node..end as Node
     }
@@ -166,13 +166,18 @@ impl PairSources<'_> {
         (self.positives.walks_from(node, sampling.walks, &mut rng), rng)
     }
 
+    /// The number of walks that start at `nodes`: of windows, if each walk is one.
+    pub(super) fn windows_of(self, nodes: Range<Node>, sampling: Sampling, epoch: u64) -> usize {
+        nodes.map(|node| self.walks_of(node, sampling, epoch).0).sum()
+    }
+
     /// Samples all walks from `nodes`, some nodes at a time, and passes them on: for each node the
     /// number of its walks, and step by step the nodes of all of them.
     pub fn walks(
         self,
         sampling: Sampling,
         epoch: u64,
-        nodes: std::ops::Range<Node>,
+        nodes: Range<Node>,
         mut pass_on: impl FnMut(&[(Node, usize)], &[Node]),
     ) {
         /// Walks whose memory accesses overlap.
@@ -215,9 +220,9 @@ struct BlockSampler<'a> {
 impl BlockSampler<'_> {
     /// Samples walks that are one window each.
     fn walks(&mut self, block: usize) {
-        let Sampling { length, walks, .. } = self.sampling;
+        let length = self.sampling.length;
         let sources = self.sources;
-        self.reserve(sources.block(block).len() * walks);
+        self.reserve(sources.windows_of(sources.block(block), self.sampling, self.epoch));
         sources.walks(self.sampling, self.epoch, sources.block(block), |counts, nodes| {
             let walks = nodes.len() / length;
             let mut first = 0;
