@@ -9,6 +9,7 @@ mod evaluate;
 mod help;
 mod links;
 mod measure;
+mod memory;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;
 mod neighbors;
