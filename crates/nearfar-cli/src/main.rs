@@ -69,7 +69,7 @@ impl std::error::Error for Interrupted {}
 
 fn run(cli: Cli, matches: &clap::ArgMatches) -> anyhow::Result<()> {
     if let Some(threads) = cli.threads {
-        anyhow::ensure!(threads > 0, "threads is 0; expected at least 1");
+        anyhow::ensure!(threads > 0, "--threads 0: expected at least 1");
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);

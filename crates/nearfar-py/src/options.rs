@@ -92,7 +92,7 @@ impl Options {
             whole.insert(name.clone(), value.clone());
             config = serde_json::from_value(Value::Object(whole)).map_err(|error| {
                 let name = name.replace('-', "_");
-                PyValueError::new_err(format!("{name} cannot be {value}: {error}"))
+                PyValueError::new_err(format!("{name}={value}: {error}"))
             })?;
         }
         Ok(config)

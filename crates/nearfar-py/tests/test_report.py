@@ -44,7 +44,7 @@ def test_errors(emb: nearfar.Embedding, tmp_path: Path) -> None:
         nearfar.report(emb, page, networkx.path_graph(5))
     with pytest.raises(TypeError, match="perplexity"):
         nearfar.report(emb, page, perplexitty=3)
-    with pytest.raises(ValueError, match="perplexity is 0.*1 to 1000"):
+    with pytest.raises(ValueError, match="perplexity=0: .*1 to 1000"):
         nearfar.report(emb, page, perplexity=0)
     with pytest.raises(OSError, match="/no"):
         nearfar.report(emb, tmp_path / "no" / "page.html")

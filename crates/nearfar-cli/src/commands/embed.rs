@@ -16,7 +16,6 @@ use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Input")]
 pub(crate) struct Args {
     /// The graph
     graph: String,
@@ -25,9 +24,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
     scoring: ScoringArgs,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 #[derive(clap::Args)]

@@ -15,13 +15,13 @@ pub(crate) struct Args {
     /// The graph
     graph: String,
     #[command(flatten)]
-    links: LinksConfig,
-    #[command(flatten)]
     read: ReadOptions,
     #[command(flatten)]
     options: Options,
-    /// Print one JSON object
-    #[arg(long)]
+    #[command(flatten)]
+    links: LinksConfig,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 

@@ -19,7 +19,7 @@ pub(crate) use neighbours::{TopK, key};
 
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
 
@@ -161,13 +161,14 @@ impl Embedding {
         if self.nodes() > rows.len() {
             let unknown =
                 (0..self.nodes() as Node).find(|&row| nodes.find(&self.ids.get(row)).is_none());
-            return Err(Error::graph(format!(
-                "{} vectors for {} nodes; '{}' is not in the graph: give the graph that was \
-                 embedded, including isolated nodes (list them with --nodes)",
+            let problem = Problem::from(format!(
+                "{} vectors for {} nodes; '{}' is not in the graph, which has isolated nodes only \
+                 if they are listed",
                 self.nodes(),
                 rows.len(),
                 self.ids.get(unknown.unwrap_or(0))
-            )));
+            ));
+            return Err(Error::graph(problem.act("use the graph that was embedded").give("nodes")));
         }
         let rows = rows.into_iter().flatten();
         let vectors = rows.flat_map(|row| self.vector(row)).copied().collect();
