@@ -104,8 +104,8 @@ impl Options {
         if let Some(file) = self.put(File::default())?.config {
             check(settings.merge(&file, |key| self.0.contains_key(&key.replace('-', "_"))))?;
         }
-        let Settings { negatives, train } = settings;
-        let settings = Settings { negatives: self.put(negatives)?, train: self.put(train)? };
+        let Settings { train, negatives } = settings;
+        let settings = Settings { train: self.put(train)?, negatives: self.put(negatives)? };
         check(settings.validate())?;
         Ok(settings)
     }

@@ -36,7 +36,7 @@ struct OutputArgs {
     /// .safetensors, .tsv
     #[arg(short, long, value_name = "FILE", default_value = "embedding.npy")]
     output: PathBuf,
-    /// Format of the file, if its extension does not tell
+    /// Format of the file [default: by its extension]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Folder for a checkpoint of the run, so that it can be resumed
@@ -58,10 +58,10 @@ struct OutputArgs {
 pub(super) struct Options {
     #[command(flatten)]
     pub(super) settings: Settings,
-    /// TOML file with settings, named as the options are; options of the command line come first
+    /// TOML file of settings, named like the options; the command line overrides it
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
-    /// Most memory to use, as 800MB or 8GB
+    /// Memory limit, such as 800MB or 8GB
     #[arg(
         long,
         value_name = "SIZE",

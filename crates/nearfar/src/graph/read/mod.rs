@@ -106,13 +106,11 @@ pub(super) fn resident(bytes: u64) -> u64 {
 
 /// The path of a matrix, for which no nodes file may be given.
 fn without_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
-    match nodes {
-        None => Ok(path),
-        Some(_) => {
-            let problem = Problem::from("a matrix already has all its nodes");
-            Err(Error::file(path, problem.omit("nodes")))
-        }
+    if nodes.is_some() {
+        let problem = Problem::from("a matrix already has all its nodes");
+        return Err(Error::file(path, problem.omit("nodes")));
     }
+    Ok(path)
 }
 
 /// The number of nodes of a matrix.
