@@ -189,8 +189,9 @@ INVALID: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
 @pytest.mark.parametrize(("labels", "options", "error", "message"), INVALID)
 def test_invalid_labels(labels: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
     emb = nearfar.embed("builtin:karate", dim=4, epochs=1)
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         nearfar.classify(emb, labels, **options)
+    assert "--" not in str(raised.value), "options are spelled as keywords"
 
 
 def test_invalid_vectors_and_options() -> None:

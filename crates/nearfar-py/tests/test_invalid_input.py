@@ -82,8 +82,9 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 @pytest.mark.parametrize(("options", "error", "message"), OPTIONS)
 def test_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         nearfar.embed("builtin:karate", **options)
+    assert "--" not in str(raised.value), "options are spelled as keywords"
 
 
 def test_other_functions() -> None:
