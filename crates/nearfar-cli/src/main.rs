@@ -49,10 +49,22 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Interrupted>() => ExitCode::from(130),
         Err(error) => {
-            print::message(&format!("error: {error:#}"));
+            print::message(&format!("error: {}", describe(&error)));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The error and its causes. An error of the library has those in its own text.
+fn describe(error: &anyhow::Error) -> String {
+    let mut causes = Vec::new();
+    for cause in error.chain() {
+        causes.push(cause.to_string());
+        if cause.is::<nearfar::Error>() {
+            break;
+        }
+    }
+    causes.join(": ")
 }
 
 /// Ctrl-C ended the run: exit code 130, without a message.
@@ -69,7 +81,7 @@ impl std::error::Error for Interrupted {}
 
 fn run(cli: Cli, matches: &clap::ArgMatches) -> anyhow::Result<()> {
     if let Some(threads) = cli.threads {
-        anyhow::ensure!(threads > 0, "threads is 0; expected at least 1");
+        anyhow::ensure!(threads > 0, "--threads 0: expected at least 1");
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);

@@ -47,7 +47,7 @@ pub struct Args {
 /// Performs the runs that are not finished, and writes the tables and figures. Progress goes to
 /// `message`.
 pub fn run(args: &Args, message: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
-    anyhow::ensure!(args.seeds > 0, "seeds is 0; expected at least 1");
+    anyhow::ensure!(args.seeds > 0, "--seeds 0: expected at least 1");
     std::fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let graphs = Graphs::new(args.data.clone(), args.graphs.clone());
     let grid = Grid { seeds: args.seeds, quick: args.quick };

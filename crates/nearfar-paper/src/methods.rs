@@ -197,7 +197,7 @@ impl Method {
         let landmarks = uses_landmarks.then_some(LandmarkCount::Fraction(0.1));
         let negatives =
             NegativeConfig { negatives: self.negatives, landmarks, ..Default::default() };
-        Settings { negatives, train }
+        Settings { train, negatives }
     }
 
     /// Whether it is trained on all pairs of nodes.

@@ -143,7 +143,7 @@ pub(crate) fn planned(plan: &TrainPlan, caller: &mut Caller) -> ControlFlow<()> 
         memory: u64,
     }
     let (negatives, summary) = (plan.negatives.law.name(), plan.summary());
-    caller.tell(&Planned { negatives, summary, memory: plan.memory })
+    caller.report(&Planned { negatives, summary, memory: plan.memory })
 }
 
 /// Records a run, and forwards its events to the caller.
@@ -167,9 +167,9 @@ impl Sink for Observer<'_> {
     }
 
     fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
-        let answer = self.caller.answer();
-        self.recorder.state(state, answer)?;
-        Ok(answer)
+        let reply = self.caller.last_reply();
+        self.recorder.state(state, reply)?;
+        Ok(reply)
     }
 }
 

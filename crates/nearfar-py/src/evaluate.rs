@@ -25,7 +25,7 @@ pub(crate) enum LabelsOf {
     File(PathBuf),
 }
 
-/// Parts: that of each row, or a file of them.
+/// Splits: that of each row, or a file of them.
 #[derive(FromPyObject)]
 pub(crate) enum SplitsOf {
     Rows(Vec<Option<String>>),
@@ -46,13 +46,13 @@ impl LabelsOf {
 }
 
 impl SplitsOf {
-    /// The part of each row.
+    /// The split of each row.
     pub(crate) fn read(
         &self,
         embedding: &nearfar::embedding::Embedding,
     ) -> nearfar::Result<Splits> {
         match self {
-            Self::Rows(rows) => parts(rows),
+            Self::Rows(rows) => parse_splits(rows),
             Self::File(path) => read_splits(path, embedding),
         }
     }
@@ -114,7 +114,7 @@ pub(crate) fn links(
             let budget = Budget { memory, ..Default::default() };
             let vectors = nearfar::embed(rest, &settings, &budget, &mut observer)?.into_vectors();
             run += 1;
-            if caller.answer().is_break() {
+            if caller.last_reply().is_break() {
                 return Err(Error::conflict("the callback stopped links before training ended"));
             }
             Ok(vectors)
@@ -169,12 +169,12 @@ impl Sink for RunObserver<'_> {
     }
 }
 
-fn parts(rows: &[Option<String>]) -> nearfar::Result<Splits> {
-    let part = |(row, part): (usize, &Option<String>)| {
-        let parsed: Option<Result<Split, String>> = part.as_deref().map(str::parse);
+fn parse_splits(rows: &[Option<String>]) -> nearfar::Result<Splits> {
+    let parse = |(row, split): (usize, &Option<String>)| {
+        let parsed: Option<Result<Split, String>> = split.as_deref().map(str::parse);
         parsed.transpose().map_err(|wrong| Error::conflict(format!("splits, row {row}: {wrong}")))
     };
-    rows.iter().enumerate().map(part).collect()
+    rows.iter().enumerate().map(parse).collect()
 }
 
 fn json(scores: &impl Serialize) -> String {

@@ -92,7 +92,7 @@ impl Options {
             whole.insert(name.clone(), value.clone());
             config = serde_json::from_value(Value::Object(whole)).map_err(|error| {
                 let name = name.replace('-', "_");
-                PyValueError::new_err(format!("{name} cannot be {value}: {error}"))
+                PyValueError::new_err(format!("{name}={value}: {error}"))
             })?;
         }
         Ok(config)
@@ -104,8 +104,8 @@ impl Options {
         if let Some(file) = self.put(File::default())?.config {
             check(settings.merge(&file, |key| self.0.contains_key(&key.replace('-', "_"))))?;
         }
-        let Settings { negatives, train } = settings;
-        let settings = Settings { negatives: self.put(negatives)?, train: self.put(train)? };
+        let Settings { train, negatives } = settings;
+        let settings = Settings { train: self.put(train)?, negatives: self.put(negatives)? };
         check(settings.validate())?;
         Ok(settings)
     }

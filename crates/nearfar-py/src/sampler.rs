@@ -83,7 +83,7 @@ impl NegativeSampler {
         let centres = centres.read(Some(self.nodes))?;
         if let Some(&centre) = centres.iter().find(|&&centre| !self.law.has_negatives(centre)) {
             return Err(PyValueError::new_err(format!(
-                "node {centre} is adjacent to all others and has no negatives by '{}'",
+                "row {centre}: the node is adjacent to all others and has no negatives by '{}'",
                 self.negatives()
             )));
         }

@@ -52,19 +52,19 @@ struct CancelOnDrop(Arc<AtomicBool>);
 impl Caller {
     /// Sends an event and waits for the reply. After a reply to stop, or once the call has returned,
     /// nothing more is sent.
-    pub(crate) fn tell(&mut self, event: &impl Serialize) -> ControlFlow<()> {
-        if self.answer().is_continue() {
+    pub(crate) fn report(&mut self, event: &impl Serialize) -> ControlFlow<()> {
+        if self.last_reply().is_continue() {
             let (reply, replies) = channel();
             let event = serde_json::to_string(event).unwrap_or_default();
             let sent = self.messages.send(Message { event, reply }).is_ok();
             self.stopped = !sent || replies.recv().unwrap_or(ControlFlow::Break(())).is_break();
             self.last_sent = Instant::now();
         }
-        self.answer()
+        self.last_reply()
     }
 
     /// The last reply; `Break` once the call has returned.
-    pub(crate) fn answer(&self) -> ControlFlow<()> {
+    pub(crate) fn last_reply(&self) -> ControlFlow<()> {
         let stop = self.stopped || self.cancelled.load(Relaxed);
         if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -74,7 +74,7 @@ impl Sink for Caller {
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         let skip =
             matches!(event, Event::Progress { .. }) && self.last_sent.elapsed() < PROGRESS_INTERVAL;
-        Ok(if skip { self.answer() } else { self.tell(event) })
+        Ok(if skip { self.last_reply() } else { self.report(event) })
     }
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn run<T: Send + 'static>(
     work: impl FnOnce(&mut Caller) -> nearfar::Result<T> + Send + 'static,
 ) -> PyResult<T> {
     if threads == Some(0) {
-        return Err(PyValueError::new_err("threads is 0; expected at least 1"));
+        return Err(PyValueError::new_err("threads=0: expected at least 1"));
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
     let pool =

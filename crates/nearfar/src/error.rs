@@ -72,11 +72,11 @@ pub struct Problem {
     pub message: String,
     /// The option concerned and its value.
     pub option: Option<(&'static str, String)>,
-    /// Changes of options; any one of them helps.
+    /// What to change; any one of them helps.
     pub remedies: Vec<Remedy>,
 }
 
-/// A change of an option that avoids the problem.
+/// A change, mostly of an option, that avoids the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Give the option this value.
@@ -89,6 +89,8 @@ pub enum Remedy {
     Lower(&'static str),
     /// Give the option a larger value.
     Raise(&'static str),
+    /// Do something else, such as `remove the file`.
+    Act(String),
 }
 
 impl Error {
@@ -200,6 +202,12 @@ impl Problem {
         self.remedy(Remedy::Raise(option))
     }
 
+    /// Adds a remedy that is not the change of an option, in the imperative.
+    #[must_use]
+    pub fn act(self, action: impl Into<String>) -> Self {
+        self.remedy(Remedy::Act(action.into()))
+    }
+
     fn remedy(mut self, remedy: Remedy) -> Self {
         self.remedies.push(remedy);
         self
@@ -217,6 +225,7 @@ impl Problem {
             Remedy::Omit(name) => ("omit", spell(name, None)),
             Remedy::Lower(name) => ("lower", spell(name, None)),
             Remedy::Raise(name) => ("raise", spell(name, None)),
+            Remedy::Act(action) => ("", action.clone()),
         };
         let mut last = "";
         for (at, (verb, option)) in self.remedies.iter().map(phrase).enumerate() {
@@ -226,7 +235,7 @@ impl Problem {
                 _ => ", ",
             });
             // "lower --walks, --dim or raise --max-memory": a verb is not repeated.
-            if verb != std::mem::replace(&mut last, verb) {
+            if verb != std::mem::replace(&mut last, verb) && !verb.is_empty() {
                 text.push_str(verb);
                 text.push(' ');
             }
@@ -276,6 +285,8 @@ mod tests {
         };
         let error = Error::file(Path::new("a.toml"), Problem::from("no such").set("l2", "auto"));
         assert_eq!(error.describe(&keyword), "a.toml: no such; use l2=auto");
+        let error = Error::graph(Problem::from("no label").act("add one").omit("splits"));
+        assert_eq!(error.to_string(), "no label; add one or omit --splits");
     }
 
     #[test]

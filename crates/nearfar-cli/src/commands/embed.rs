@@ -16,7 +16,6 @@ use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Input")]
 pub(crate) struct Args {
     /// The graph
     graph: String,
@@ -25,9 +24,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
     scoring: ScoringArgs,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 #[derive(clap::Args)]
@@ -37,7 +36,7 @@ struct OutputArgs {
     /// .safetensors, .tsv
     #[arg(short, long, value_name = "FILE", default_value = "embedding.npy")]
     output: PathBuf,
-    /// Format of the file, if its extension does not tell
+    /// Format of the file [default: by its extension]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Folder for a checkpoint of the run, so that it can be resumed
@@ -59,10 +58,10 @@ struct OutputArgs {
 pub(super) struct Options {
     #[command(flatten)]
     pub(super) settings: Settings,
-    /// TOML file with settings, named as the options are; options of the command line come first
+    /// TOML file of settings, named like the options; the command line overrides it
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
-    /// Most memory to use, as 800MB or 8GB
+    /// Memory limit, such as 800MB or 8GB
     #[arg(
         long,
         value_name = "SIZE",

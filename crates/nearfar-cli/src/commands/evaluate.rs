@@ -29,7 +29,7 @@ pub(crate) struct Args {
         help_heading = "Input"
     )]
     splits: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "Evaluation")]
+    #[command(flatten)]
     classify: ClassifyConfig,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]

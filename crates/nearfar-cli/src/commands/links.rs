@@ -8,20 +8,20 @@ use nearfar::train::Recorder;
 
 use super::embed::Options;
 use super::observer::Observer;
-use crate::print::{self, grouped};
+use crate::print::{self, counted, grouped};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The graph
     graph: String,
     #[command(flatten)]
-    links: LinksConfig,
-    #[command(flatten)]
     read: ReadOptions,
     #[command(flatten)]
     options: Options,
-    /// Print one JSON object
-    #[arg(long)]
+    #[command(flatten)]
+    links: LinksConfig,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -41,9 +41,10 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(
-            "held out {} edges instead of {}, so that the rest stays connected; use \
-             --keep-connected false to hold out more",
-            scores.held_out, scores.asked
+            "held out {} instead of {}, so that the rest stays connected; use --keep-connected \
+             false to hold out more",
+            counted(scores.held_out, "edge"),
+            scores.asked
         ));
     }
     if args.json { print::json(&scores) } else { print::result(&table(args, &scores)) }

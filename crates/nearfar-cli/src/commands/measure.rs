@@ -18,9 +18,9 @@ pub(crate) struct Args {
     embedding: PathBuf,
     /// The embedded graph
     graph: String,
-    #[command(flatten, next_help_heading = "Input")]
+    #[command(flatten)]
     read: ReadOptions,
-    #[command(flatten, next_help_heading = "Evaluation")]
+    #[command(flatten)]
     measure: MeasureConfig,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]

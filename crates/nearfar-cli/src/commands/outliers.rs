@@ -11,7 +11,7 @@ use crate::print;
 pub(crate) struct Args {
     /// A dataset folder with labels.tsv, or a built-in graph
     dataset: String,
-    #[command(flatten, next_help_heading = "Input")]
+    #[command(flatten)]
     read: ReadOptions,
     /// Number of outliers to add
     #[arg(long, value_name = "N", help_heading = "Output")]

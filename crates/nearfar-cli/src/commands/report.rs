@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Link prediction scores printed by `nearfar links --json`
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     links: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "Input")]
+    #[command(flatten)]
     read: ReadOptions,
     /// HTML file to write
     #[arg(
@@ -43,7 +43,7 @@ pub(crate) struct Args {
         help_heading = "Output"
     )]
     output: PathBuf,
-    #[command(flatten, next_help_heading = "Output")]
+    #[command(flatten)]
     report: ReportConfig,
 }
 

@@ -21,12 +21,12 @@ pub(crate) struct Args {
     /// Id of the centre, the node whose negatives are drawn
     #[arg(long, value_name = "ID", allow_hyphen_values = true, help_heading = "Input")]
     node: String,
-    #[command(flatten, next_help_heading = "Input")]
+    #[command(flatten)]
     read: ReadOptions,
     /// Number of negatives to draw
     #[arg(short, long, value_name = "N", default_value_t = 1000, help_heading = "Negatives")]
     n: usize,
-    #[command(flatten, next_help_heading = "Negatives")]
+    #[command(flatten)]
     negatives: NegativeConfig,
     /// Memory limit, such as 800MB or 8GB
     #[arg(
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         let first = graph.ids().get(0);
         format!("--node {}: no such node in {}; the first id is '{first}'", args.node, args.graph)
     })?;
-    ensure!((1..=4_294_967_295).contains(&args.n), "n is {}; expected 1 to 4 294 967 295", args.n);
+    ensure!((1..=4_294_967_295).contains(&args.n), "-n {}: expected 1 to 4 294 967 295", args.n);
     let budget = Budget { memory: args.max_memory, ..Default::default() };
     let demand = Demand { fills: Some(1), ..Default::default() };
     let plan = NegativePlan::new(&graph, &args.negatives, &budget, &demand)?;

@@ -13,7 +13,7 @@ use crate::print::{self, grouped};
 pub(crate) struct Args {
     /// The graph
     graph: String,
-    #[command(flatten, next_help_heading = "Input")]
+    #[command(flatten)]
     read: ReadOptions,
     /// File of lines `node<TAB>label`, if the graph is not a dataset folder with labels.tsv
     #[arg(long, value_name = "FILE", help_heading = "Input")]
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         Some("all") => Some(usize::MAX),
         Some(text) => match text.parse() {
             Ok(count) if count > 0 => Some(count),
-            _ => bail!("sources is {text}; expected 'all' or a number ≥ 1"),
+            _ => bail!("--sources {text}: expected 'all' or a number ≥ 1"),
         },
     };
     let stats = DistanceSummary {

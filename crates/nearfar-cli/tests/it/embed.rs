@@ -89,22 +89,23 @@ fn wrong_options_write_nothing() {
         embed(&["--l2=-1"]),
         embed(&["--q", "4"]),
         embed(&["--model", "node2vec", "--p", "0"]),
-        embed(&["--max-memory", "10kB"]),
         embed(&["--gamma", "nan"]),
     ]
     .concat();
     insta::assert_snapshot!(messages, @"
-    error: dim is 0; it takes 1 to 4096
-    error: context is 1; it takes 2 to 1000
-    error: lr is NaN; it takes a number above 0, up to 10
-    error: l2 is -1; it takes 'auto' or a number from 0 to 2
-    error: p and q belong to node2vec; add --model node2vec
-    error: p is 0; it takes a number above 0
-    error: vectors and pairs take 1 MB, more than --max-memory; use fewer --walks or a smaller --dim, or allow more
-    error: gamma is NaN; it takes a number from −64 to 64
+    error: --dim 0: expected 1 to 4096
+    error: --context 1: expected 2 to 1000
+    error: --lr NaN: expected a number above 0, at most 10
+    error: --l2 -1: expected 'auto' or a number from 0 to 2
+    error: p and q are parameters of node2vec; use --model node2vec
+    error: --p 0: expected a number above 0
+    error: --gamma NaN: expected −64 to 64
     ");
+    let message = embed(&["--max-memory", "10kB"]);
+    let remedies = "10 kB are allowed; lower --walks, --dim or raise --max-memory\n";
+    assert!(message.ends_with(remedies), "{message}");
     let message = failure(&["embed", "builtin:karate", "-o", "vectors.docx"]);
-    insta::assert_snapshot!(message, @"error: vectors.docx: unknown file extension '.docx'; use one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv, or set --format");
+    insta::assert_snapshot!(message, @"error: vectors.docx: unknown file extension '.docx'; use one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv or give --format");
 }
 
 #[test]
@@ -127,10 +128,10 @@ fn a_config_file_sets_what_the_command_line_does_not() {
         messages += &failure(&arguments).replace(text(folder.path()), "FOLDER");
     }
     insta::assert_snapshot!(messages, @r#"
-    error: FOLDER/c.toml: there is no setting 'dims'; there are negatives, gamma, degree-power, landmarks, far, strategy, model, trainer, protocol, dim, context, walk-length, walks, k, p, q, order, epochs, lr, batch, l2, negative-weight, seed
+    error: FOLDER/c.toml: unknown setting 'dims'; expected one of negatives, gamma, degree-power, landmarks, far, strategy, model, trainer, protocol, dim, context, walk-length, walks, k, p, q, order, epochs, lr, batch, l2, negative-weight, seed
     error: FOLDER/c.toml: dim: invalid type: string "many", expected usize
     error: FOLDER/c.toml:1: string values must be quoted, expected literal string
-    error: dim is 0; it takes 1 to 4096
+    error: --dim 0: expected 1 to 4096
     "#);
 }
 
@@ -153,12 +154,12 @@ fn a_checkpoint_is_resumed_only_with_the_same_settings() {
         failure(&[&["embed", "builtin:sparse", "--resume", "-q"], &base[3..]].concat()),
     ];
     let messages = messages.concat().replace(text(folder.path()), "FOLDER");
-    insta::assert_snapshot!(messages, @r#"
-    error: FOLDER/state/checkpoint.safetensors: there is a run already; add --resume to go on with it, or remove it
-    error: FOLDER/state/checkpoint.safetensors: the run had --seed 0, not 1; use the same
-    error: FOLDER/state/checkpoint.safetensors: the run had --negatives "auto", not "uniform"; use the same
-    error: FOLDER/state/checkpoint.safetensors: the run was on another graph
-    "#);
+    insta::assert_snapshot!(messages, @"
+    error: FOLDER/state/checkpoint.safetensors: a run was saved here already; remove it; give --resume
+    error: FOLDER/state/checkpoint.safetensors: the checkpoint has seed 0, not 1
+    error: FOLDER/state/checkpoint.safetensors: the checkpoint has negatives distance, not uniform
+    error: FOLDER/state/checkpoint.safetensors: the checkpoint is of another graph
+    ");
 }
 
 #[cfg(unix)]

@@ -200,19 +200,19 @@ fn wrong_input() {
     error: unknown.tsv:2: node 'n99' has no vector; remove the line, or embed a graph that has the node
     error: labels.tsv:3: node 'n2' has no vector; remove the line, or embed a graph that has the node
     error: nan.tsv: the vector of node 'n1' (row 1) has NaN in dimension 0; training diverged: lower the learning rate
-    error: class 'bee' has only one node, 'n1', and needs one to train on and one to test on; remove its label, or give fixed splits with --splits
+    error: class 'bee' has only one node, 'n1', and needs one to train on and one to test on; remove its label or give --splits
     error: no node has a label; give a file with labels
     error: no-such.tsv: cannot read: no such file; check the name
-    error: no node is in the test split; add lines 'node<TAB>test', or omit --splits for random splits
-    error: no node is in the train split; add lines 'node<TAB>train', or omit --splits for random splits
-    error: all 2 training nodes have class 'ant', and a classifier needs at least two classes; train on more nodes, or use --stratified
+    error: no node is in the test split; add lines 'node<TAB>test' or omit --splits
+    error: no node is in the train split; add lines 'node<TAB>train' or omit --splits
+    error: all 2 training nodes have class 'ant', and a classifier needs at least two classes; train on more nodes or give --stratified
     error: odd.tsv:1: 'training' is not a split; expected train, val or test
-    error: node 'n2' is in the splits and has no label; add its label, or remove it from the splits
-    error: train-ratio 0.2 of 4 labelled nodes leaves the train split empty; choose another --train-ratio
-    error: train-ratio is 1; expected a fraction between 0 and 1
-    error: repeats is 0; expected at least 1
-    error: c is 0; expected a number above 0
-    error: a confusion matrix needs one label per node, and some nodes have several; use --per-class
+    error: node 'n2' is in the splits and has no label; add its label or remove it from the splits
+    error: --train-ratio 0.2: the train split of 4 labelled nodes is empty; expected a larger fraction
+    error: --train-ratio 1: expected a fraction between 0 and 1
+    error: --repeats 0: expected at least 1
+    error: --c 0: expected a number above 0
+    error: a confusion matrix needs one label per node, and some nodes have several; omit --confusion
     error: stratified splits need one label per node, and some nodes have several; omit --stratified
     ");
     let both =

@@ -46,8 +46,20 @@ fn help_of_every_command_has_an_example_before_its_options() {
 
 #[test]
 fn options_are_grouped() {
+    const TRAINING: [&str; 8] = [
+        "Arguments:",
+        "Input:",
+        "Model:",
+        "Negatives:",
+        "Training:",
+        "Evaluation:",
+        "Output:",
+        "General:",
+    ];
     for (command, headings) in [
-        ("evaluate", &["Arguments:", "Input:", "Evaluation:", "Output:", "General:"][..]),
+        ("embed", &TRAINING[..]),
+        ("links", &TRAINING),
+        ("evaluate", &["Arguments:", "Input:", "Evaluation:", "Output:", "General:"]),
         ("measure", &["Arguments:", "Input:", "Evaluation:", "Output:", "General:"]),
         ("stats", &["Arguments:", "Input:", "Evaluation:", "Output:", "General:"]),
         ("sample", &["Arguments:", "Input:", "Negatives:", "Output:", "General:"]),

@@ -66,7 +66,7 @@ fn fewer_edges_than_requested() {
     let path = folder.path().join("ring.tsv");
     fs::write(&path, "a b\nb c\nc d\nd e\ne a\ne f\nf g\ng h\n").unwrap();
     let ring = ["links", text(&path), "--test-ratio", "0.5", "--dim", "4"];
-    insta::assert_snapshot!(messages(&ring).lines().last().unwrap(), @"held out 1 edges instead of 4: the rest has to stay connected; --keep-connected false lifts that");
+    insta::assert_snapshot!(messages(&ring).lines().last().unwrap(), @"held out 1 edge instead of 4, so that the rest stays connected; use --keep-connected false to hold out more");
     let free = json(&[&ring[..], &["--keep-connected", "false", "--json"]].concat());
     assert_eq!((&free["asked"], &free["held_out"]), (&4.into(), &4.into()));
 }
@@ -88,12 +88,12 @@ fn wrong_input() {
         failure(&["links", "builtin:karate", "--q", "4"]),
     ];
     insta::assert_snapshot!(messages.concat(), @"
-    error: the graph has no cycle, so that removing any edge disconnects it; allow that with --keep-connected false
+    error: the graph has no cycle: removing any edge disconnects it; use --keep-connected false
     error: the evaluation needs 3 node pairs without an edge, and the graph has only 0; link prediction needs a sparser graph
-    error: test-ratio is 0; expected a fraction between 0 and 1
-    error: seeds is 0; expected at least 1
-    error: c is 0; expected a number above 0
-    error: dim is 0; it takes 1 to 4096
-    error: p and q belong to node2vec; add --model node2vec
+    error: --test-ratio 0: expected a fraction between 0 and 1
+    error: --seeds 0: expected at least 1
+    error: --c 0: expected a number above 0
+    error: --dim 0: expected 1 to 4096
+    error: p and q are parameters of node2vec; use --model node2vec
     ");
 }

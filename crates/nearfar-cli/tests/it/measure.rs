@@ -102,15 +102,15 @@ fn wrong_input() {
         error(None, &folder.path().join("none.tsv"), &[]),
     ];
     insta::assert_snapshot!(messages.concat(), @"
-    error: v.tsv: 5 vectors for 4 nodes; 'eve' is not in the graph: give the graph that was embedded, including isolated nodes (list them with --nodes)
+    error: v.tsv: 5 vectors for 4 nodes; 'eve' is not in the graph, which has isolated nodes only if they are listed; use the graph that was embedded or give --nodes
     error: other.tsv: 2 of 4 nodes have no vector, for example 'cat'; the vectors have ids such as 'ann': give the graph that was embedded
     error: other.tsv: 4 of 4 nodes have no vector, for example 'ann'; the vectors have ids such as '0': give the graph that was embedded
     error: other.tsv: the vector of node 'bob' (row 1) has NaN in dimension 1; training diverged: lower the learning rate
     error: other.tsv: the largest vector norm is 1e20, too large to compare products; training diverged: lower the learning rate
-    error: context is 1; it takes 2 to 1000
-    error: k is 0; it takes 1 to 1000
-    error: gamma is NaN; it takes a number from −64 to 64
-    error: walks is 0; it takes at least 1
+    error: --context 1: expected 2 to 1000
+    error: --k 0: expected 1 to 1000
+    error: --gamma NaN: expected −64 to 64
+    error: --walks 0: expected at least 1
     error: none.tsv: cannot read: no such file; check the name
     ");
 }

@@ -79,13 +79,13 @@ fn wrong_input() {
     insta::assert_snapshot!(messages.join("\n"), @"
     error: …/v.npy: 1966 of 2000 nodes have no vector, for example '34'; the vectors have ids such as '0': give the graph that was embedded
 
-    error: …/wrong:1: an epoch event lacks epoch, loss, pairs or seconds; expected a log of embed --log
+    error: …/wrong:1: an epoch event lacks epoch, loss, pairs or seconds; expected a log of nearfar embed
 
-    error: …/wrong: no link prediction scores; expected the output of nearfar links --json
+    error: …/wrong: no link prediction scores; expected the JSON output of nearfar links
 
-    error: perplexity is 0; expected 1 to 1000
+    error: --perplexity 0: expected 1 to 1000
 
-    error: points is 1; expected at least 10
+    error: --points 1: expected at least 10
 
     error: nowhere.tsv: cannot read: no such file; check the name
     ");

@@ -121,18 +121,18 @@ fn invalid_options() {
     ]
     .concat();
     insta::assert_snapshot!(messages, @"
-    error: gamma is NaN; it takes a number from −64 to 64
-    error: gamma is -100; it takes a number from −64 to 64
-    error: degree-power is NaN; it takes a number from 0 to 64
-    error: 35 landmarks in a graph of 34 nodes; use --landmarks 34 or fewer
-    negatives by landmark, 15 kB: landmarks as asked for, 1
-    error: --negatives landmark needs at least 2 landmarks; use --landmarks 2 or more
-    error: landmarks is 1.5; a share is above 0 and at most 1
-    error: landmarks is 0; it takes at least 1
-    error: n is 0; expected 1 to 4 294 967 295
-    error: threads is 0; expected at least 1
+    error: --gamma NaN: expected −64 to 64
+    error: --gamma -100: expected −64 to 64
+    error: --degree-power NaN: expected 0 to 64
+    error: --landmarks 35: the graph has 34 nodes
+    negatives: landmark (1 landmarks, 0.5 kB)
+    error: the graph has one landmark, and a draw needs another; use --landmarks 2
+    error: --landmarks 1.5: a fraction is above 0 and at most 1
+    error: --landmarks 0: expected at least 1
+    error: -n 0: expected 1 to 4 294 967 295
+    error: --threads 0: expected at least 1
     error: --node Kim: no such node in builtin:karate; the first id is '0'
-    error: sources is 0; expected 'all' or a number ≥ 1
+    error: --sources 0: expected 'all' or a number ≥ 1
     ");
 }
 
@@ -157,7 +157,7 @@ fn errors_leave_no_files() {
     let (folder, path) = file("a-file", b"a file");
     let inside = path.join("out");
     let message = failure(&["synth", "sparse", "-o", text(&inside)]);
-    assert!(message.contains("cannot write") && message.contains("-o"), "{message}");
+    assert!(message.contains("cannot write") && message.contains("choose a folder"), "{message}");
     let target = folder.path().join("new");
     for arguments in [
         &["synth", "--exponent", "nan", "-o", text(&target)][..],
@@ -178,5 +178,5 @@ fn a_node_adjacent_to_all_others_has_no_negatives_by_edge() {
     assert!(sample("hub").contains("has an edge to every other node"));
     let (_folder, path) = file("complete.tsv", b"a\tb\nb\tc\na\tc\n");
     let message = failure(&["sample", text(&path), "--node", "a", "--negatives", "edge"]);
-    assert!(message.contains("no pair without an edge"), "{message}");
+    assert!(message.contains("no pair lacks an edge"), "{message}");
 }

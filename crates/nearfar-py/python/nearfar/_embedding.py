@@ -132,7 +132,7 @@ class Embedding:
         ([('bob', 1.0)], [('eve', 3.0)])
         """
         if k < 1:
-            raise ValueError(f"k is {k}; expected at least 1")
+            raise ValueError(f"k={k}: expected at least 1")
         rows, similarities = self._engine.neighbors([self._ids.row(node)], k, by)
         found = zip(rows[0].tolist(), similarities[0].tolist(), strict=True)
         return [(self._ids.values[row], similarity) for row, similarity in found]

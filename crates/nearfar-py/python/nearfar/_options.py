@@ -72,7 +72,7 @@ def as_json(options: Mapping[str, Any]) -> str:
     """Serialises keywords for the extension module."""
     for name, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name} is {value}; expected a finite number")
+            raise ValueError(f"{name}={value}: expected a finite number")
     return json.dumps(options, default=_plain)
 
 

@@ -107,7 +107,7 @@ class NegativeSampler:
             Rows of the negatives; a tensor on the same device if ``nodes`` is a tensor.
         """
         if k < 0:
-            raise ValueError(f"k is {k}; expected at least 0")
+            raise ValueError(f"k={k}: expected at least 0")
         return like_input(self._engine.sample(self.rows(nodes), k), nodes)
 
     def sample_edges(self, edge_index: Any, k: int = 1) -> Any:

@@ -22,7 +22,7 @@ pub use table::{HopCell, HopRows, HopTable};
 
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
 
 /// The distance assigned to pairs of nodes in different components.
@@ -47,12 +47,12 @@ impl Far {
             Self::Auto => {
                 let diameter = Diameter::new(graph, components, SEARCHES);
                 if !diameter.is_exact() {
-                    return Err(Error::budget(format!(
-                        "the graph is disconnected, and after {SEARCHES} searches its diameter is only \
-                         known to be between {} and {}; set the distance of unconnected nodes with \
-                         --far",
+                    let problem = Problem::from(format!(
+                        "unconnected nodes need a distance, and after {SEARCHES} searches the \
+                         diameter of the graph is only known to be between {} and {}",
                         diameter.at_least, diameter.at_most
-                    )));
+                    ));
+                    return Err(Error::budget(problem.give("far")));
                 }
                 Ok(diameter.at_least + 1)
             }

@@ -20,7 +20,7 @@ pub struct OutlierConfig {
 /// are splits, so that a classifier is trained on them.
 pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
     let labels = dataset.labels.as_ref().ok_or_else(|| {
-        Error::graph("outliers need labels; give a dataset folder with labels.tsv".to_owned())
+        Error::graph("outliers need labels; give a dataset folder with labels.tsv")
     })?;
     let graph = &dataset.graph;
     let n = graph.nodes();
@@ -29,8 +29,7 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
     if classes.is_empty() {
         return Err(Error::graph(
             "every node has every label, or no path to the classes it lacks; outliers need a \
-             class that some node is far from"
-                .to_owned(),
+             class that some node is far from",
         ));
     }
     let mut ids: StringIds = (0..n as Node).map(|row| graph.ids().get(row)).collect();

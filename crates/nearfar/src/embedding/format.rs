@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::file::{self, open, read_error};
 use crate::graph::{Node, NodeIds};
 
@@ -53,11 +53,8 @@ impl Format {
             } else {
                 format!("unknown file extension '.{extension}'")
             };
-            Error::conflict(format!(
-                "{}: {unknown}; use one of {}, or set --format",
-                path.display(),
-                extensions()
-            ))
+            let problem = Problem::from(unknown).act(format!("use one of {}", extensions()));
+            Error::file(path, problem.give("format"))
         })?;
         if cfg!(not(feature = "parquet")) && format == Self::Parquet {
             return Err(no_parquet(path));

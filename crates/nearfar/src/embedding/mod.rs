@@ -19,7 +19,7 @@ pub(crate) use neighbours::{TopK, key};
 
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
 
@@ -161,17 +161,19 @@ impl Embedding {
         if self.nodes() > rows.len() {
             let unknown =
                 (0..self.nodes() as Node).find(|&row| nodes.find(&self.ids.get(row)).is_none());
-            return Err(Error::graph(format!(
-                "{} vectors for {} nodes; '{}' is not in the graph: give the graph that was \
-                 embedded, including isolated nodes (list them with --nodes)",
+            let problem = Problem::from(format!(
+                "{} vectors for {} nodes; '{}' is not in the graph, which has isolated nodes only \
+                 if they are listed",
                 self.nodes(),
                 rows.len(),
                 self.ids.get(unknown.unwrap_or(0))
-            )));
+            ));
+            return Err(Error::graph(problem.act("use the graph that was embedded").give("nodes")));
         }
         let rows = rows.into_iter().flatten();
         let vectors = rows.flat_map(|row| self.vector(row)).copied().collect();
-        Self::new(nodes.clone(), self.dim, vectors)
+        let ordered = Self::new(nodes.clone(), self.dim, vectors)?;
+        Ok(ordered.with_provenance(self.provenance.clone()))
     }
 
     /// The vectors of some nodes, in that order.
@@ -228,6 +230,7 @@ impl Embedding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::ReadOptions;
 
     #[test]
     fn sizes_must_match() {
@@ -248,5 +251,18 @@ mod tests {
         let bad = Embedding::new(ids(), 2, vec![0.0, 0.0, 1.0, f32::NAN]).unwrap();
         let error = bad.check_finite().unwrap_err().to_string();
         assert!(error.starts_with("the vector of node 'b' (row 1) has NaN in dimension 1"));
+    }
+
+    #[test]
+    fn the_order_of_a_graph_keeps_the_provenance() {
+        let karate = crate::graph::read("builtin:karate", &ReadOptions::default()).unwrap().graph;
+        let reversed: Vec<String> = (0..34).rev().map(|node: u32| node.to_string()).collect();
+        let ids = NodeIds::StringIds(reversed.iter().map(String::as_str).collect());
+        let provenance = Map::from_iter([("seed".to_owned(), Value::from(7))]);
+        let vectors = (0..34).rev().map(|node| node as f32).collect();
+        let embedding = Embedding::new(ids, 1, vectors).unwrap().with_provenance(provenance);
+        let ordered = embedding.in_order_of(&karate).unwrap();
+        assert_eq!(ordered.vectors()[..3], [0.0, 1.0, 2.0]);
+        assert_eq!(ordered.provenance(), embedding.provenance());
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::classify::{ClassifyConfig, SplitScores, classify};
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Graph, Labels, Splits};
 use crate::train::{Checkpoint, Event, Scores, Sink, State, TrainPlan};
 
@@ -75,7 +75,7 @@ impl<'a> PeriodicScores<'a> {
         sink: &'a mut dyn Sink,
     ) -> Result<Self> {
         if interval == 0 {
-            return Err(Error::conflict("score-every is 0; expected at least 1".to_owned()));
+            return Err(Error::option("score-every", 0, "expected at least 1"));
         }
         // Scoring vectors of zeros reports errors in labels and splits before training starts.
         let (_, val, _) = score(graph, labels, splits, vec![0.0; graph.nodes()])?;
@@ -98,12 +98,12 @@ impl<'a> PeriodicScores<'a> {
     /// keeps the best vectors ([`best`](Self::best)). Scores on test are reported, never used.
     pub fn stop_early(self, patience: usize) -> Result<Self> {
         if patience == 0 {
-            return Err(Error::conflict("stop-early is 0; expected at least 1".to_owned()));
+            return Err(Error::option("stop-early", 0, "expected at least 1"));
         }
         if !self.has_val {
-            let message = "stop-early needs validation nodes, and no node is in the val split; add \
-                           lines 'node<TAB>val', or omit --stop-early";
-            return Err(Error::conflict(message.to_owned()));
+            let problem = "early stopping needs validation nodes, and no node is in the val split";
+            let problem = Problem::from(problem).act("add lines 'node<TAB>val'");
+            return Err(Error::conflict(problem.omit("stop-early")));
         }
         Ok(Self { patience: Some(patience), ..self })
     }

@@ -56,7 +56,7 @@ impl EdgeList {
         let n = self.ids.len();
         let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
-            return Err(Error::graph("more than 4294967294 nodes or edges".to_owned()));
+            return Err(Error::graph("more than 4294967294 nodes or edges"));
         }
         if let Some(&(a, b)) = pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
             return Err(Error::graph(format!(

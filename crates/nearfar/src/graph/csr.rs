@@ -40,7 +40,7 @@ impl CsrRows {
         if !increasing || offsets.len() != ids.len() + 1 || offsets.last() != Some(&targets.len()) {
             let message = "row offsets must start at 0, never decrease, have one more entry than \
                            nodes, and end at the number of targets";
-            return Err(Error::graph(message.to_owned()));
+            return Err(Error::graph(message));
         }
         if weights.as_ref().is_none_or(|weights| weights.len() == targets.len()) && self.is_graph()
         {

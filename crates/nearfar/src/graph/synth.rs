@@ -73,17 +73,14 @@ impl SynthConfig {
 
     fn validate(&self) -> Result<()> {
         if !(self.exponent.is_finite() && self.exponent > 1.0) {
-            let message = format!("exponent is {}; expected a number above 1", self.exponent);
-            return Err(Error::conflict(message));
+            return Err(Error::option("exponent", self.exponent, "expected a number above 1"));
         }
         if self.nodes < 2 || self.nodes > 100_000_000 {
-            let message = format!("nodes is {}; expected 2 to 100000000", self.nodes);
-            return Err(Error::conflict(message));
+            return Err(Error::option("nodes", self.nodes, "expected 2 to 100000000"));
         }
         if self.classes < 1 || self.classes > self.nodes {
-            let Self { classes, nodes, .. } = self;
-            let message = format!("classes is {classes}; expected 1 to {nodes}, the nodes");
-            return Err(Error::conflict(message));
+            let message = format!("expected 1 to {}, the number of nodes", self.nodes);
+            return Err(Error::option("classes", self.classes, message));
         }
         Ok(())
     }

@@ -80,9 +80,7 @@ impl Node2Vec {
     pub fn new(graph: &Arc<Graph>, p: f64, q: f64) -> Result<Self> {
         for (name, value) in [("p", p), ("q", q)] {
             if !(value.is_finite() && value > 0.0) {
-                return Err(Error::conflict(format!(
-                    "{name} is {value}; expected a number above 0"
-                )));
+                return Err(Error::option(name, value, "expected a number above 0"));
             }
         }
         let (back, outward) = (1.0 / p, 1.0 / q);

@@ -76,12 +76,11 @@ impl Default for ProjectConfig {
 impl ProjectConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let invalid = |message: String| Err(Error::conflict(message));
         if !(self.perplexity >= 1.0 && self.perplexity <= 1000.0) {
-            return invalid(format!("perplexity is {}; expected 1 to 1000", self.perplexity));
+            return Err(Error::option("perplexity", self.perplexity, "expected 1 to 1000"));
         }
         if self.points < 10 {
-            return invalid(format!("points is {}; expected at least 10", self.points));
+            return Err(Error::option("points", self.points, "expected at least 10"));
         }
         Ok(())
     }

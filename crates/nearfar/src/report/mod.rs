@@ -27,7 +27,7 @@ use points::Points;
 /// Settings of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Output"))]
 pub struct ReportConfig {
     /// Title of the page [default: the file name of the vectors]
     #[cfg_attr(feature = "clap", arg(long))]
@@ -100,7 +100,7 @@ impl<'a> Subject<'a> {
         });
         if differs {
             let message = "vectors and graph are not in the same order; sort the vectors first";
-            return Err(Error::conflict(message.to_owned()));
+            return Err(Error::conflict(message));
         }
         for (what, found) in [
             ("labels", self.labels.map(|labels| labels.of.len())),

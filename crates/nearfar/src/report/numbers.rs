@@ -55,7 +55,7 @@ pub(super) fn numbers(
         let scores = parse(path, 1, &read_text(path)?)?;
         let has = |name: &str| scores[name]["mean"].is_number() && scores[name]["runs"].is_array();
         if !has("auc") || !has("average_precision") {
-            let message = "no link prediction scores; expected the output of nearfar links --json";
+            let message = "no link prediction scores; expected the JSON output of nearfar links";
             return Err(Error::file(path, message));
         }
         put("links", scores);
@@ -75,7 +75,8 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
             let event = parse(path, number, line)?;
             let fields = ["epoch", "loss", "pairs", "seconds"];
             if event["event"] == "epoch" && fields.iter().any(|name| !event[name].is_number()) {
-                let message = "an epoch event lacks epoch, loss, pairs or seconds; expected a log of embed --log";
+                let message = "an epoch event lacks epoch, loss, pairs or seconds; expected a log \
+                               of nearfar embed";
                 return Err(Error::line(path, number, message));
             }
             Ok(event)

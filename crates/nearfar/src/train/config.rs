@@ -16,7 +16,7 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().model))]
     pub model: Model,
     /// Trainer [default: stream; gae, vgae, gcn, sage and --protocol paper: batch]
-    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Training"))]
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub trainer: Option<Trainer>,
     /// Preset: `paper` reproduces the authors' code
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
@@ -36,7 +36,7 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
     /// Negatives per window [default: 10; paper: 20; gae and vgae: 1]
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives"))]
     pub k: Option<usize>,
     /// Return parameter of node2vec: larger values revisit less
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().p))]
@@ -60,7 +60,7 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "λ", help_heading = "Training", default_value_t = Self::default().l2))]
     pub l2: L2,
     /// Weight of the negatives of a window relative to its positives
-    #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().negative_weight))]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives", default_value_t = Self::default().negative_weight))]
     pub negative_weight: f64,
     /// Random seed; the result does not depend on the number of threads
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().seed))]

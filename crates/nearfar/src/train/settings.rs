@@ -16,12 +16,12 @@ use crate::negative::NegativeConfig;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Settings {
-    /// Which negatives are drawn.
-    #[cfg_attr(feature = "clap", command(flatten))]
-    pub negatives: NegativeConfig,
     /// How vectors are trained.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub train: TrainConfig,
+    /// Which negatives are drawn.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub negatives: NegativeConfig,
 }
 
 impl Settings {

@@ -95,7 +95,7 @@ fn nodes_files_add_isolated_nodes_to_edge_lists_but_not_to_matrices() {
         let dataset = read(path.to_str().unwrap(), &options);
         if name.contains(".npz") || name.contains(".mtx") {
             let error = dataset.unwrap_err().to_string();
-            assert!(error.contains(&name) && error.contains("leave --nodes out"), "{error}");
+            assert!(error.contains(&name) && error.contains("omit --nodes"), "{error}");
         } else {
             let graph = dataset.unwrap().graph;
             assert_eq!((graph.nodes(), graph.edges(), graph.degree(5)), (6, 5, 0), "{name}");

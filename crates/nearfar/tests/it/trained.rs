@@ -10,7 +10,7 @@ use nearfar::{Budget, Parts, Result, embed_with};
 
 fn settings(law: Negatives, train: &TrainConfig) -> Settings {
     let negatives = NegativeConfig { negatives: law, ..Default::default() };
-    Settings { negatives, train: train.clone() }
+    Settings { train: train.clone(), negatives }
 }
 
 /// The plan for a graph, with 8 GB.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::dataset::{Known, find, read_splits as read_known_splits};
 use crate::graph::{Labels, Splits};
 
@@ -57,16 +57,18 @@ pub(super) fn check_members(embedding: &Embedding, labels: &Labels) -> Result<()
         }
     }
     if labels.of.iter().all(Vec::is_empty) {
-        return Err(Error::conflict("no node has a label; give a file with labels".to_owned()));
+        return Err(Error::conflict("no node has a label; give a file with labels"));
     }
     match members.iter().position(|(count, _)| *count == 1) {
         None => Ok(()),
-        Some(class) => Err(Error::conflict(format!(
-            "class '{}' has only one node, '{}', and needs one to train on and one to test on; \
-             remove its label, or give fixed splits with --splits",
-            labels.names[class],
-            embedding.ids().get(members[class].1)
-        ))),
+        Some(class) => {
+            let problem = Problem::from(format!(
+                "class '{}' has only one node, '{}', and needs one to train on and one to test on",
+                labels.names[class],
+                embedding.ids().get(members[class].1)
+            ));
+            Err(Error::conflict(problem.act("remove its label").give("splits")))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::MeanStd;
 use super::decisions::Outcomes;
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Labels, Splits};
 pub use input::{read_labels, read_splits, splits_in};
 use run::{ClassifyRun, RunScores, TestOutcomes};
@@ -19,7 +19,7 @@ use split::NodeSplit;
 /// Settings of node classification.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Evaluation"))]
 pub struct ClassifyConfig {
     /// Fraction of the labelled nodes to train on; the others are tested [default: 0.1]
     #[cfg_attr(feature = "clap", arg(long, value_name = "R"))]
@@ -189,9 +189,8 @@ pub fn classify(
     input::check(embedding, labels, splits)?;
     let multi_label = labels.of.iter().any(|labels| labels.len() > 1);
     if multi_label && config.confusion {
-        let message = "a confusion matrix needs one label per node, and some nodes have several; use \
-                       --per-class";
-        return Err(Error::conflict(message.to_owned()));
+        let problem = "a confusion matrix needs one label per node, and some nodes have several";
+        return Err(Error::conflict(Problem::from(problem).omit("confusion")));
     }
     let (protocol, splits) = match splits {
         Some(splits) => {
@@ -225,14 +224,13 @@ pub fn classify(
 impl ClassifyConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let invalid = |message: String| Err(Error::conflict(message));
         match *self {
             Self { train_ratio: Some(ratio), .. } if !(ratio > 0.0 && ratio < 1.0) => {
-                invalid(format!("train-ratio is {ratio}; expected a fraction between 0 and 1"))
+                Err(Error::option("train-ratio", ratio, "expected a fraction between 0 and 1"))
             }
-            Self { repeats: 0, .. } => invalid("repeats is 0; expected at least 1".to_owned()),
+            Self { repeats: 0, .. } => Err(Error::option("repeats", 0, "expected at least 1")),
             Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                invalid(format!("c is {c}; expected a number above 0"))
+                Err(Error::option("c", c, "expected a number above 0"))
             }
             _ => Ok(()),
         }
@@ -248,9 +246,8 @@ fn random_splits(
     let &ClassifyConfig { repeats, stratified, seed, .. } = config;
     let train_ratio = config.train_ratio.unwrap_or(0.1);
     if multi_label && stratified {
-        let message = "stratified splits need one label per node, and some nodes have several; \
-                       omit --stratified";
-        return Err(Error::conflict(message.to_owned()));
+        let problem = "stratified splits need one label per node, and some nodes have several";
+        return Err(Error::conflict(Problem::from(problem).omit("stratified")));
     }
     input::check_members(embedding, labels)?;
     let splits = (0..repeats as u64)

@@ -4,7 +4,7 @@ use super::super::decisions::{Confusion, Outcomes, f1_macro, f1_micro, label_out
 use super::super::logistic::{Examples, Logistic};
 use super::split::NodeSplit;
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Labels, Node};
 
 /// The scores of one run.
@@ -76,12 +76,13 @@ impl Model {
         let examples = examples(embedding, rows);
         let model = match classes.len() {
             0 | 1 => {
-                return Err(Error::conflict(format!(
+                let problem = Problem::from(format!(
                     "all {} training nodes have class '{}', and a classifier needs at least two \
-                     classes; train on more nodes, or use --stratified",
+                     classes",
                     rows.len(),
                     labels.names[classes[0] as usize]
-                )));
+                ));
+                return Err(Error::conflict(problem.act("train on more nodes").give("stratified")));
             }
             // Two classes are one binary decision.
             2 => {

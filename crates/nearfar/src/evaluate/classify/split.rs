@@ -1,7 +1,7 @@
 //! Splits of the nodes into train, validation and test.
 
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Labels, Node, Split, Splits};
 use crate::rng::{Purpose, Rng};
 
@@ -33,11 +33,10 @@ impl NodeSplit {
         };
         for (rows, name) in [(&split.train, Split::Train), (&split.test, Split::Test)] {
             if rows.is_empty() {
-                return Err(Error::conflict(format!(
-                    "no node is in the {} split; add lines 'node<TAB>{0}', or omit --splits for \
-                     random splits",
-                    name.name()
-                )));
+                let name = name.name();
+                let problem = Problem::from(format!("no node is in the {name} split"));
+                let problem = problem.act(format!("add lines 'node<TAB>{name}'")).omit("splits");
+                return Err(Error::conflict(problem));
             }
         }
         let is_unlabelled = |row: &&Node| labels.of[**row as usize].is_empty();
@@ -46,8 +45,8 @@ impl NodeSplit {
         match unlabelled.filter(|_| !multi_label) {
             None => Ok(split),
             Some(&row) => Err(Error::conflict(format!(
-                "node '{}' is in the splits and has no label; add its label, or remove it from \
-                 the splits",
+                "node '{}' is in the splits and has no label; add its label or remove it from the \
+                 splits",
                 embedding.ids().get(row)
             ))),
         }
@@ -67,12 +66,12 @@ impl NodeSplit {
         let fraction = |count: usize| ratio * count as f64 + 1e-9;
         let count = fraction(rows.len()) as usize;
         if count == 0 || count == rows.len() {
-            return Err(Error::conflict(format!(
-                "train-ratio {ratio} of {} labelled nodes leaves the {} split empty; choose another \
-                 --train-ratio",
-                rows.len(),
-                if count == 0 { "train" } else { "test" }
-            )));
+            let (split, size) = if count == 0 { ("train", "larger") } else { ("test", "smaller") };
+            let message = format!(
+                "the {split} split of {} labelled nodes is empty; expected a {size} fraction",
+                rows.len()
+            );
+            return Err(Error::option("train-ratio", ratio, message));
         }
         Rng::new(seed, Purpose::Repeat, repeat, 0).shuffle(&mut rows);
         if stratified {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{EdgeList, Graph, Node};
 use crate::rng::{Purpose, Rng};
 
@@ -49,16 +49,12 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
         }
     }
     if held.is_empty() {
-        return Err(Error::graph(
-            "the graph has no cycle, so that removing any edge disconnects it; allow that with \
-             --keep-connected false"
-                .to_owned(),
-        ));
+        let problem = Problem::from("the graph has no cycle: removing any edge disconnects it");
+        return Err(Error::graph(problem.set("keep-connected", false)));
     }
     if kept.is_empty() {
-        let message =
-            format!("test-ratio {ratio} leaves no edge to train on; use a smaller --test-ratio");
-        return Err(Error::conflict(message));
+        let message = "no edge is left to train on; expected a smaller fraction";
+        return Err(Error::option("test-ratio", ratio, message));
     }
     let train_edges: Vec<(Node, Node)> =
         kept.iter().take(MAX_TRAIN_EDGES).map(|&(a, b, _)| (a, b)).collect();
@@ -226,14 +222,14 @@ mod tests {
             hold_out(&tree, 0.3, true, 0)
                 .unwrap_err()
                 .to_string()
-                .contains("--keep-connected false")
+                .contains("use --keep-connected false")
         );
         assert_eq!(hold_out(&tree, 0.3, false, 0).unwrap().edges.len(), 1);
         assert!(
             hold_out(&tree, 0.99, false, 0)
                 .unwrap_err()
                 .to_string()
-                .contains("a smaller --test-ratio")
+                .contains("--test-ratio 0.99: no edge is left")
         );
         let full = graph(4, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], None);
         assert!(

@@ -19,7 +19,7 @@ use crate::graph::{Graph, Node};
 /// Settings of link prediction.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Evaluation"))]
 pub struct LinksConfig {
     /// Fraction of the edges to hold out
     #[cfg_attr(feature = "clap", arg(long, value_name = "R", default_value_t = Self::default().test_ratio))]
@@ -157,14 +157,13 @@ pub fn links<E: From<Error>>(
 impl LinksConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
-        let invalid = |message: String| Err(Error::conflict(message));
         match *self {
             Self { test_ratio, .. } if !(test_ratio > 0.0 && test_ratio < 1.0) => {
-                invalid(format!("test-ratio is {test_ratio}; expected a fraction between 0 and 1"))
+                Err(Error::option("test-ratio", test_ratio, "expected a fraction between 0 and 1"))
             }
-            Self { seeds: 0, .. } => invalid("seeds is 0; expected at least 1".to_owned()),
+            Self { seeds: 0, .. } => Err(Error::option("seeds", 0, "expected at least 1")),
             Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                invalid(format!("c is {c}; expected a number above 0"))
+                Err(Error::option("c", c, "expected a number above 0"))
             }
             _ => Ok(()),
         }

@@ -11,7 +11,7 @@ use crate::train::TrainConfig;
 /// The walks and negatives that define α and β, and the pairs to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Evaluation"))]
 pub struct MeasureConfig {
     /// Window size in nodes: α is the co-occurrence probability within it
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().context))]
@@ -61,8 +61,7 @@ impl MeasureConfig {
             .validate()?;
         NegativeConfig { gamma: self.gamma, ..Default::default() }.validate()?;
         if self.sources == Some(0) {
-            let message = "sources is 0; expected 'all' or at least 1";
-            return Err(Error::conflict(message.to_owned()));
+            return Err(Error::option("sources", 0, "expected 'all' or at least 1"));
         }
         Ok(())
     }

@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 
 use super::builtin::builtin;
 use super::{Dataset, EdgeList, Node};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::file::{extension, read_text};
 use crate::memory;
 
 /// How to read a graph.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Input"))]
 pub struct ReadOptions {
     /// Keep only the largest connected component
     #[cfg_attr(feature = "clap", arg(long))]
@@ -106,10 +106,11 @@ pub(super) fn resident(bytes: u64) -> u64 {
 
 /// The path of a matrix, for which no nodes file may be given.
 fn without_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
-    match nodes {
-        None => Ok(path),
-        Some(_) => Err(Error::file(path, "a matrix lists all nodes already; leave --nodes out")),
+    if nodes.is_some() {
+        let problem = Problem::from("a matrix already has all its nodes");
+        return Err(Error::file(path, problem.omit("nodes")));
     }
+    Ok(path)
 }
 
 /// The number of nodes of a matrix.
@@ -136,8 +137,8 @@ fn check_node_count(nodes: usize, entries: usize) -> Result<(), String> {
     }
     Err(format!(
         "the header claims {nodes} nodes, but the matrix has {entries} entries; above {NODES} nodes, \
-         expected at most {NODES_PER_ENTRY} nodes per entry: store the edges as an edge list, and \
-         isolated nodes in a file for --nodes"
+         expected at most {NODES_PER_ENTRY} nodes per entry: store the edges as an edge list and the \
+         isolated nodes in a nodes file"
     ))
 }
 

@@ -243,7 +243,7 @@ mod tests {
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
         let negatives = NegativeConfig { negatives: law, ..Default::default() };
         let train = TrainConfig { trainer: Some(Trainer::Batch), ..train.clone() };
-        let settings = Settings { negatives, train };
+        let settings = Settings { train, negatives };
         let plan = &TrainPlan::new(&settings, &graph, &Budget::default()).unwrap();
         let negatives = &*plan.negatives.build(&graph).unwrap();
         let walk: Box<dyn PositiveSource> = Box::new(Walk::new(&graph));

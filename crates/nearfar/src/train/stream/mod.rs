@@ -310,7 +310,7 @@ mod tests {
 
     fn plan(graph: &Arc<Graph>, train: TrainConfig) -> TrainPlan {
         let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
-        TrainPlan::new(&Settings { negatives, train }, graph, &Budget::default()).unwrap()
+        TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
     }
 
     #[test]
