@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Dataset, Graph, ReadOptions};
 use nearfar::report::{ReportConfig, Subject};
-use nearfar::train::{Checkpoints, Recorder, RunLog, Settings, Sink};
+use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
 use nearfar::{Budget, format_bytes};
 
 use super::observer::Observer;
@@ -85,12 +85,16 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let checkpoints = checkpoint.as_ref().map(|folder| Checkpoints::new(folder, *resume));
     let log_file = log.as_deref().map(RunLog::create).transpose()?;
     let observer = Observer::new(Recorder::new(log_file, checkpoints.transpose()?), quiet)?;
-    let embedding = args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
+    let (embedding, mut recorder) =
+        args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
     embedding.save(output, *format)?;
+    let peak_memory = peak_memory();
+    recorder.event(&Event::Finished { peak_memory })?;
+    recorder.finish()?;
     if !quiet {
         let (nodes, dim) = (print::grouped(embedding.nodes() as u64), embedding.dim());
         let seconds = start.elapsed().as_secs_f64();
-        let memory = peak_memory()
+        let memory = peak_memory
             .map_or(String::new(), |bytes| format!(", peak memory {}", format_bytes(bytes)));
         let output = output.display();
         print::message(&format!("{output}: {nodes} × {dim} vectors in {seconds:.2} s{memory}"));
@@ -120,7 +124,8 @@ impl Options {
         Ok(self.settings.validate()?)
     }
 
-    /// Trains vectors of a graph, whose reading took so much memory.
+    /// Trains vectors of a graph, whose reading took so much memory. Returns them with the record of
+    /// the run, which the caller completes.
     pub(super) fn embed(
         &self,
         graph: &Arc<Graph>,
@@ -128,7 +133,7 @@ impl Options {
         mut observer: Observer,
         scoring: Option<&Scoring>,
         quiet: bool,
-    ) -> anyhow::Result<Embedding> {
+    ) -> anyhow::Result<(Embedding, Recorder)> {
         let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
         let budget = Budget { memory: self.max_memory, reserved, so_far, ..Default::default() };
         let embed = |sink: &mut dyn Sink| nearfar::embed(graph, &self.settings, &budget, sink);
@@ -140,8 +145,7 @@ impl Options {
                 scoring::chosen(scores.best(), last, quiet)?
             }
         };
-        observer.finish()?;
-        Ok(embedding)
+        Ok((embedding, observer.finish()?))
     }
 }
 

@@ -50,11 +50,10 @@ impl Observer {
         Ok(Self { recorder, epoch: 0, first: None, pairs: 0, loss, quiet, bar })
     }
 
-    /// Completes the bar and the records. Fails if the run was interrupted.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
+    /// Removes the bar, and returns the record. Fails if the run was interrupted.
+    pub(super) fn finish(self) -> anyhow::Result<Recorder> {
         self.bar.finish_and_clear();
-        self.recorder.finish()?;
-        if INTERRUPTED.load(Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
+        if INTERRUPTED.load(Relaxed) { Err(Interrupted.into()) } else { Ok(self.recorder) }
     }
 
     fn show(&mut self, done: f64) {

@@ -1,6 +1,7 @@
 //! Hop distances between many pairs of nodes, as a table.
 
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -52,6 +53,27 @@ impl HopCell for u32 {
     }
 }
 
+/// Buffers that searches take and put back, so that there are never more than run at a time.
+struct Buffers<B>(Mutex<Vec<B>>);
+
+impl<B> Default for Buffers<B> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<B> Buffers<B> {
+    fn take(&self, new: impl FnOnce() -> B) -> B {
+        // A thread that panicked with the lock left the list as it was.
+        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(new)
+    }
+
+    fn put(&self, buffer: B) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}
+
 /// A table of distances: a row per source, a column per target.
 pub struct HopRows<T> {
     columns: usize,
@@ -87,36 +109,37 @@ impl<T: HopCell> HopRows<T> {
         let chunks = sources.len().div_ceil(SOURCES);
         let few = searches < rayon::current_num_threads();
         let part = SOURCES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
+        let buffers = Buffers::default();
         let fits = cells
             .par_chunks_mut((part * columns).max(1))
             .zip(sources.par_chunks(part))
-            .map_init(
-                || (MultiSourceBfs::new(graph), memory::zeroed(columns * SOURCES)),
-                |(bfs, tile), (rows, sources)| {
-                    let chunks = rows.chunks_mut((SOURCES * columns).max(1));
-                    for (rows, sources) in chunks.zip(sources.chunks(SOURCES)) {
-                        tile.fill(T::default());
-                        bfs.run(sources, |hops, node, reached_by| {
-                            if hops > T::MOST {
-                                return ControlFlow::Break(());
+            .map(|(rows, sources)| {
+                let (mut bfs, mut tile) = buffers
+                    .take(|| (MultiSourceBfs::new(graph), memory::zeroed(columns * SOURCES)));
+                let chunks = rows.chunks_mut((SOURCES * columns).max(1));
+                for (rows, sources) in chunks.zip(sources.chunks(SOURCES)) {
+                    tile.fill(T::default());
+                    bfs.run(sources, |hops, node, reached_by| {
+                        if hops > T::MOST {
+                            return ControlFlow::Break(());
+                        }
+                        let column = match &column_of {
+                            None => node as usize,
+                            Some(of) if of[node as usize] == Node::MAX => {
+                                return ControlFlow::Continue(());
                             }
-                            let column = match &column_of {
-                                None => node as usize,
-                                Some(of) if of[node as usize] == Node::MAX => {
-                                    return ControlFlow::Continue(());
-                                }
-                                Some(of) => of[node as usize] as usize,
-                            };
-                            let cell = T::from_hops(hops);
-                            let tile = &mut tile[column * SOURCES..][..SOURCES];
-                            reached_by.for_each(|source| tile[source] = cell);
-                            ControlFlow::Continue(())
-                        })?;
-                        transpose(tile, rows, columns);
-                    }
-                    ControlFlow::Continue(())
-                },
-            )
+                            Some(of) => of[node as usize] as usize,
+                        };
+                        let cell = T::from_hops(hops);
+                        let tile = &mut tile[column * SOURCES..][..SOURCES];
+                        reached_by.for_each(|source| tile[source] = cell);
+                        ControlFlow::Continue(())
+                    })?;
+                    transpose(&tile, rows, columns);
+                }
+                buffers.put((bfs, tile));
+                ControlFlow::Continue(())
+            })
             .all(|end| end.is_continue());
         fits.then_some(Self { columns, cells })
     }

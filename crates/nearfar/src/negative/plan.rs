@@ -15,7 +15,7 @@ use super::levels::ByLevel;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, format_bytes, format_seconds, product, sum};
-use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES, SourceSet};
+use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES};
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
 use crate::memory;
@@ -178,7 +178,7 @@ impl NegativePlan {
         } else {
             let searches = affordable(graph.nodes(), search, budget.memory.saturating_sub(kept));
             let counts = table::count_bytes(graph.nodes(), diameter.at_most);
-            let table = kept.saturating_add(searches_bytes(graph, searches, search));
+            let table = kept.saturating_add(product([searches]).saturating_mul(search));
             (table.max(kept.saturating_add(counts)), kept, searches)
         };
         Ok(Self {
@@ -233,7 +233,7 @@ impl NegativePlan {
         let searches = affordable(count, search, budget.memory.saturating_sub(distances));
         // The column of each node, and the order in which landmarks are chosen.
         let choice = product([n, 8]);
-        let measured = sum([distances, searches_bytes(graph, searches, search), choice]);
+        let measured = sum([distances, product([searches]).saturating_mul(search), choice]);
         Ok(Self {
             law,
             landmarks: Some(count),
@@ -401,14 +401,6 @@ fn diameter(graph: &Graph) -> (Diameter, usize) {
     let components = Components::new(graph);
     let enough = |d: Diameter| within(d, u8::MOST) && within(d, u16::MOST);
     (Diameter::until(graph, &components, SEARCHES, enough), components.len())
-}
-
-/// Bytes of so many searches at a time, each of which takes `search`. The allocator returns arrays of
-/// at least 32 MB to the system at once; it keeps smaller ones of a search that ended, and the next
-/// one may need others.
-fn searches_bytes(graph: &Graph, searches: usize, search: u64) -> u64 {
-    let kept = if product([graph.nodes(), size_of::<SourceSet>()]) < 32 << 20 { 2 } else { 1 };
-    product([kept, searches]).saturating_mul(search)
 }
 
 /// As many landmarks as keep the distances between them small.

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::inline_always, reason = "work is compiled for its instruction set")]
 
+use crate::budget::{product, sum};
 use crate::simd::{InstructionSet, LANES, Vector, Work};
 
 /// The effective rank of the first `dim` numbers of rows. 0 if they are all zero.
@@ -17,6 +18,13 @@ pub fn effective_rank<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> 
     }
     let shares = eigenvalues.iter().map(|value| value.max(0.0) / total);
     shares.filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum::<f64>().exp()
+}
+
+/// The memory of [`effective_rank`] of up to 1024 of so many rows: the rows, and three symmetric
+/// matrices.
+pub(in crate::train) fn bytes(nodes: usize, dim: usize) -> u64 {
+    let rows = product([nodes.min(1024), dim.next_multiple_of(LANES), 4]);
+    sum([rows, product([dim, dim, 4 + 8 + 8])])
 }
 
 /// ZᵀZ.

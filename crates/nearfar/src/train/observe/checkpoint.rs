@@ -67,7 +67,7 @@ impl Checkpoints {
             return Ok(None);
         }
         if !self.resume {
-            let problem = Problem::from("a run was saved here already; remove it");
+            let problem = Problem::from("a run was saved here already").act("remove it");
             return Err(Error::file(&self.file, problem.give("resume")));
         }
         let checkpoint = Checkpoint::load(&self.file)?;

@@ -60,6 +60,12 @@ pub enum Event {
         /// Scores on the test nodes.
         test: Scores,
     },
+    /// The run is over. Reported by whoever called [`embed`](crate::embed), once the vectors are
+    /// saved.
+    Finished {
+        /// The most bytes of memory that the process had, where the system tells.
+        peak_memory: Option<u64>,
+    },
 }
 
 /// How well a classifier predicts the labels of nodes from their vectors.
