@@ -89,7 +89,7 @@ impl TrainPlan {
         let around = sum([graph.bytes(), PROGRAM, budget.reserved]);
         let (training, ahead) = plan.training_bytes(graph);
         let demand = Demand { training, ahead, fills: None };
-        let allowed = (budget.memory as f64 / (1.0 + OVERHEAD)) as u64;
+        let allowed = (budget.memory as f64 / (1.0 + OVERHEAD)).ceil() as u64;
         let left = allowed.checked_sub(around).filter(|&left| left >= training);
         let needed = with_overhead(around.saturating_add(training));
         let left = left.ok_or_else(|| plan.too_large(needed, budget))?;
