@@ -156,7 +156,7 @@ fn a_checkpoint_is_resumed_only_with_the_same_settings() {
     ];
     let messages = messages.concat().replace(text(folder.path()), "FOLDER");
     insta::assert_snapshot!(messages, @"
-    error: FOLDER/state/checkpoint.safetensors: a run was saved here already; remove it; give --resume
+    error: FOLDER/state/checkpoint.safetensors: a run was saved here already; remove it or give --resume
     error: FOLDER/state/checkpoint.safetensors: the checkpoint has seed 0, not 1
     error: FOLDER/state/checkpoint.safetensors: the checkpoint has negatives distance, not uniform
     error: FOLDER/state/checkpoint.safetensors: the checkpoint is of another graph
