@@ -45,6 +45,11 @@ pub fn format_bytes(bytes: u64) -> String {
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
+/// `1 walk`, `5 walks`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Seconds with a unit.
 pub(crate) fn format_seconds(seconds: f64) -> String {
     match seconds {

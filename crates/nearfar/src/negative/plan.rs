@@ -14,7 +14,7 @@ use super::law::{Bound, DistanceLaw};
 use super::levels::ByLevel;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
-use crate::budget::{Budget, format_bytes, format_seconds, product, sum};
+use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
 use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES};
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
@@ -301,7 +301,7 @@ impl NegativePlan {
         let how = match (self.strategy, self.landmarks) {
             (Some(Strategy::Levels), _) => "breadth-first search per centre, ".to_owned(),
             (Some(_), _) => "exact hop table, ".to_owned(),
-            (_, Some(count)) => format!("{count} landmarks, "),
+            (_, Some(count)) => counted(count, "landmark") + ", ",
             _ => return self.law.name().to_owned(),
         };
         let why = self.fallback.as_ref().map_or(String::new(), |why| format!("; {why}"));

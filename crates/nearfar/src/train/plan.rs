@@ -13,7 +13,7 @@ use super::exact::Objective;
 use super::l2::effective_rank;
 use super::settings::Settings;
 use super::stream::{self, kernel::Step};
-use crate::budget::{Budget, format_bytes, product, sum};
+use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::{Demand, NegativePlan, Negatives};
@@ -209,12 +209,13 @@ impl TrainPlan {
     /// One line for people: `negatives: distance (exact hop table, 6.2 MB) · memory 21 MB · 12
     /// epochs × 5 walks per node`.
     pub fn summary(&self) -> String {
+        let epochs = counted(self.epochs, "epoch");
         let work = match self.trainer {
-            Trainer::Exact => format!("{} epochs over all pairs", self.epochs),
+            Trainer::Exact => format!("{epochs} over all pairs"),
             _ if self.model.by_edges() && self.trainer == Trainer::Batch => {
-                format!("{} epochs over all edges", self.epochs)
+                format!("{epochs} over all edges")
             }
-            _ => format!("{} epochs × {} walks per node", self.epochs, self.walks),
+            _ => format!("{epochs} × {} per node", counted(self.walks, "walk")),
         };
         let (negatives, memory) = (self.negatives.summary(), format_bytes(self.memory));
         format!("negatives: {negatives} · memory {memory} · {work}")
