@@ -118,18 +118,7 @@ impl Experiment {
                     list.add(graph, row.name(), fraction, Output::Scores, settings);
                 }
             }
-            Self::Context => {
-                for (method, context) in product(&[UNIFORM, DISTANCE], &grid.contexts()) {
-                    let settings = |seed| with_context(method, context, seed);
-                    list.add(
-                        graph,
-                        method.name.to_owned(),
-                        context as f64,
-                        Output::Scores,
-                        settings,
-                    );
-                }
-            }
+            Self::Context => list.add_contexts(graph, &[UNIFORM, DISTANCE], &grid.contexts()),
             Self::Gamma => {
                 for (&gamma, context) in product(&grid.gammas(), &grid.coarse_contexts()) {
                     let settings = |seed| {
@@ -146,18 +135,7 @@ impl Experiment {
                     );
                 }
             }
-            Self::Ablation => {
-                for (method, context) in product(&ABLATION, &grid.coarse_contexts()) {
-                    let settings = |seed| with_context(method, context, seed);
-                    list.add(
-                        graph,
-                        method.name.to_owned(),
-                        context as f64,
-                        Output::Scores,
-                        settings,
-                    );
-                }
-            }
+            Self::Ablation => list.add_contexts(graph, &ABLATION, &grid.coarse_contexts()),
             Self::Similarity => {
                 for method in [UNIFORM, DISTANCE] {
                     let settings = |seed| method.settings(seed);
@@ -206,6 +184,14 @@ impl RunList<'_> {
         };
         let runs = (0..self.grid.seeds(graph, self.sweep)).map(run).collect();
         self.groups.push(Group { graph, method, x, runs });
+    }
+
+    /// Every method with every context.
+    fn add_contexts(&mut self, graph: &'static str, methods: &[Method], contexts: &[usize]) {
+        for (method, context) in product(methods, contexts) {
+            let settings = |seed| with_context(method, context, seed);
+            self.add(graph, method.name.to_owned(), context as f64, Output::Scores, settings);
+        }
     }
 }
 

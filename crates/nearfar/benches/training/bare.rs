@@ -126,7 +126,7 @@ pub(crate) fn racing(
                     vec![0; sampling.walks * sampling.negatives],
                 )
             },
-            |(others, walk, far), centre| {
+            |(others, walk, negative_nodes), centre| {
                 // Copies the whole struct: a closure that captures the raw pointer is not Sync.
                 let Shared(table) = { shared };
                 others.clear();
@@ -135,12 +135,12 @@ pub(crate) fn racing(
                     let length = positives.walk(centre as Node, &mut rng, walk);
                     others.extend(walk[1..length].iter().filter(|&&node| node != centre as Node));
                 }
-                let near = others.len();
+                let positive_count = others.len();
                 let mut rng = Rng::new(sampling.seed, Purpose::Negative, epoch, centre as u64);
-                negatives.fill(centre as Node, &mut rng, far);
-                others.extend_from_slice(far);
+                negatives.fill(centre as Node, &mut rng, negative_nodes);
+                others.extend_from_slice(negative_nodes);
                 // SAFETY: all rows are within the table; data races are intended here.
-                unsafe { on_this_machine!(pairs(table, centre, others, near)) };
+                unsafe { on_this_machine!(pairs(table, centre, others, positive_count)) };
                 others.len() as u64
             },
         )
@@ -158,9 +158,9 @@ macro_rules! for_machine {
                 table: *mut f32,
                 centre: usize,
                 others: &[Node],
-                near: usize,
+                positive_count: usize,
             ) {
-                unsafe { super::pairs(table, centre, others, near) }
+                unsafe { super::pairs(table, centre, others, positive_count) }
             }
 
             #[target_feature(enable = $features)]
@@ -181,7 +181,7 @@ for_machine!(narrow, "avx2,fma");
 ///
 /// All rows must be within the table.
 #[inline(always)]
-unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
+unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], positive_count: usize) {
     let row = |at: usize| unsafe { &mut *table.add(at * DIM).cast::<[f32; DIM]>() };
     let old = *row(centre);
     let mut sum = [0.0_f32; DIM];
@@ -214,7 +214,11 @@ unsafe fn pairs(table: *mut f32, centre: usize, others: &[Node], near: usize) {
         }
         let dot = lanes[0];
         let sigmoid = 0.5 + 0.5 * dot / (1.0 + dot.abs());
-        let g = if at < near { STEP.near * (1.0 - sigmoid) } else { -STEP.far * sigmoid };
+        let g = if at < positive_count {
+            STEP.positive * (1.0 - sigmoid)
+        } else {
+            -STEP.negative * sigmoid
+        };
         for at in 0..DIM {
             sum[at] = g.mul_add(other[at], sum[at]);
             other[at] = g.mul_add(old[at], other[at]);

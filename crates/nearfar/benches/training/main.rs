@@ -43,14 +43,15 @@ const FLOPS: f64 = 6.0 * DIM as f64;
 /// Memory traffic of one pair if the row of its other node is read from and written to memory, and
 /// its centre stays in registers. Rows that are used again while they are in a cache reduce it.
 const BYTES: f64 = 2.0 * 4.0 * DIM as f64;
-const STEP: Step = Step { near: 0.01, far: 0.01, shrink: 0.999 };
+const STEP: Step = Step { positive: 0.01, negative: 0.01, shrink: 0.999 };
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     // Without an argument of this kind, all are selected.
-    let asked = |name: &str, all: &[&str]| {
-        words.iter().any(|word| word == name)
-            || !words.iter().any(|word| all.contains(&word.as_str()))
+    let selected = |name: &str, all: &[&str]| {
+        arguments.iter().any(|argument| argument == name)
+            || !arguments.iter().any(|argument| all.contains(&argument.as_str()))
     };
     let ceilings = bare::ceilings();
     println!(
@@ -61,14 +62,14 @@ fn main() {
     );
     for size in SIZES {
         let nodes = size.parse().expect("a number");
-        if !asked(size, &SIZES) {
+        if !selected(size, &SIZES) {
             continue;
         }
         let graph = Arc::new(power_law(nodes, 5 * nodes / 2));
         for negatives in [Negatives::Uniform, Negatives::Distance, Negatives::LandmarkApprox] {
             // Exact distances of a million nodes would take hours.
             let feasible = negatives != Negatives::Distance || nodes <= 20_000;
-            if feasible && asked(negatives.name(), &["uniform", "distance", "landmark-approx"]) {
+            if feasible && selected(negatives.name(), &["uniform", "distance", "landmark-approx"]) {
                 compare(&graph, negatives, &ceilings);
             }
         }

@@ -6,8 +6,8 @@
 //! Let x be the dot product of a positive pair, or minus that of a negative pair. With e = e^−x, the
 //! loss of the pair is −log σ(x) = ln(1 + e), and its derivative is −(1 − σ(x)) = −e / (1 + e).
 
-/// (1 − σ(x), −log σ(x)) to within 10⁻⁶, with x clamped to ±30. NaN stays NaN, so the loss of a run
-/// that diverges is NaN.
+/// The error 1 − σ(x) and the loss −log σ(x) to within 10⁻⁶, with x clamped to ±30. NaN stays NaN, so
+/// the loss of a run that diverges is NaN.
 #[inline(always)]
 pub(crate) fn sigmoid_loss(x: f32) -> (f32, f32) {
     let e = exp(-x.clamp(-30.0, 30.0));
@@ -63,8 +63,8 @@ mod tests {
         for i in -40_000..=40_000 {
             let x = i as f32 * 0.001;
             let e = (-f64::from(x.clamp(-30.0, 30.0))).exp();
-            let (scale, loss) = sigmoid_loss(x);
-            assert!((f64::from(scale) - e / (1.0 + e)).abs() < 1e-6, "{x}");
+            let (error, loss) = sigmoid_loss(x);
+            assert!((f64::from(error) - e / (1.0 + e)).abs() < 1e-6, "{x}");
             assert!((f64::from(loss) - e.ln_1p()).abs() < 1e-6 * (1.0 + e.ln_1p()), "{x}");
         }
     }
@@ -73,7 +73,7 @@ mod tests {
     fn infinity_is_clamped_and_nan_stays() {
         assert_eq!(sigmoid_loss(f32::INFINITY), sigmoid_loss(30.0));
         assert_eq!(sigmoid_loss(f32::NEG_INFINITY), sigmoid_loss(-30.0));
-        let (scale, loss) = sigmoid_loss(f32::NAN);
-        assert!(scale.is_nan() && loss.is_nan());
+        let (error, loss) = sigmoid_loss(f32::NAN);
+        assert!(error.is_nan() && loss.is_nan());
     }
 }

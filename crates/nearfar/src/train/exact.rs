@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Both sums over j are matrix products. They are computed in tiles, some rows against some columns,
-//! so that neither s nor G is ever stored as a whole; T is, in four bytes a pair. A is sparse, as
+//! so that neither s nor G is ever stored as a whole; T is, in four bytes per pair. A is sparse, as
 //! windows are short. Rows are divided among threads, and no sum is: the result is the same on any
 //! number of them.
 //!
@@ -58,8 +58,8 @@ const TILE: (usize, usize) = (64, 512);
 pub struct Objective {
     /// T, row by row.
     total: Vec<f32>,
-    /// A: the other nodes in increasing order, and their weights.
-    near: Vec<Vec<(Node, f32)>>,
+    /// A, by row: the other nodes in increasing order, and their weights.
+    positive: Vec<Vec<(Node, f32)>>,
     /// c of centres that have negatives; others are not regularised.
     regularised: Vec<f32>,
     /// The sum of all weights, each pair counted once.
@@ -88,31 +88,32 @@ impl Objective {
         let mut total = vec![0.0_f32; n * n];
         let fill = |(row, centre): (&mut [f32], Node)| {
             let c = centres[centre as usize];
-            let (mut met, mut far) = (CooccurrenceRow::default(), vec![0.0; n]);
-            negatives.probabilities(centre, &mut far);
+            let (mut contexts, mut probabilities) = (CooccurrenceRow::default(), vec![0.0; n]);
+            negatives.probabilities(centre, &mut probabilities);
             let weight = c * plan.negative_weight;
-            row.iter_mut().zip(&far).for_each(|(weighs, p)| *weighs = (weight * p) as f32);
-            cooccurrence.fill(centre, &mut met);
-            let mut near: Vec<_> = met.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
-            near.sort_unstable_by_key(|&(j, _)| j);
-            for &(j, weight) in &near {
+            let entries = row.iter_mut().zip(&probabilities);
+            entries.for_each(|(entry, p)| *entry = (weight * p) as f32);
+            cooccurrence.fill(centre, &mut contexts);
+            let mut positive: Vec<_> = contexts.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
+            positive.sort_unstable_by_key(|&(j, _)| j);
+            for &(j, weight) in &positive {
                 row[j as usize] += weight;
             }
-            near
+            positive
         };
         let rows = total.par_chunks_exact_mut(n.max(1)).zip(0..n as Node);
-        let mut near: Vec<Vec<(Node, f32)>> = rows.map(fill).collect();
+        let mut positive: Vec<Vec<(Node, f32)>> = rows.map(fill).collect();
         add_own_transpose(&mut total, n);
-        // A window of i can hold j exactly if one of j can hold i: rows and columns have the same
-        // positions, and a column is found in increasing order.
-        let mut column: Vec<Vec<f32>> =
-            near.iter().map(|row| Vec::with_capacity(row.len())).collect();
-        near.iter().flatten().for_each(|&(j, weight)| column[j as usize].push(weight));
-        let both = near
+        // A window of i can contain j if and only if one of j can contain i: row and column i of A have
+        // entries at the same indices, and those of a column are found in increasing order.
+        let mut columns: Vec<Vec<f32>> =
+            positive.iter().map(|row| Vec::with_capacity(row.len())).collect();
+        positive.iter().flatten().for_each(|&(j, weight)| columns[j as usize].push(weight));
+        let both = positive
             .par_iter_mut()
-            .zip(column)
+            .zip(columns)
             .flat_map_iter(|(row, column)| row.iter_mut().zip(column));
-        both.for_each(|((_, weight), back)| *weight += back);
+        both.for_each(|((_, weight), transposed)| *weight += transposed);
         let regularised = |(node, c): (usize, &f64)| {
             if negatives.has_negatives(node as Node) { *c as f32 } else { 0.0 }
         };
@@ -123,10 +124,10 @@ impl Objective {
             .collect();
         let mass = sums.iter().sum::<f64>() / 2.0;
         let step_sizes = sums.iter().map(|&sum| (HEAVY / sum).min(1.0) as f32).collect();
-        Self { total, near, regularised, mass, step_sizes }
+        Self { total, positive, regularised, mass, step_sizes }
     }
 
-    /// Writes the gradient at `vectors`, rows of `dim` numbers, to `out`. Returns the mean loss of a
+    /// Writes the gradient at `vectors`, rows of `dim` dimensions, to `out`. Returns the mean loss of a
     /// pair, regularisation excluded.
     pub fn gradient(&self, vectors: &[f32], dim: usize, l2: f64, out: &mut [f32]) -> f64 {
         let rows = (vectors.par_chunks(TILE.0 * dim), out.par_chunks_mut(TILE.0 * dim));
@@ -162,15 +163,16 @@ impl Objective {
             multiply_by_transposed(own, others, tile, dim);
             for (row, tile) in tile.chunks_exact_mut(columns).enumerate() {
                 let total = &self.total[(first + row) * n + start..][..columns];
-                let near = &self.near[first + row][at[row]..];
-                let near = &near[..near.partition_point(|&(j, _)| (j as usize) < start + columns)];
-                at[row] += near.len();
-                let place = |j: Node| j as usize - start;
-                loss -=
-                    near.iter().map(|&(j, weight)| f64::from(weight * tile[place(j)])).sum::<f64>();
+                let positive = &self.positive[first + row][at[row]..];
+                let end = positive.partition_point(|&(j, _)| (j as usize) < start + columns);
+                let positive = &positive[..end];
+                at[row] += positive.len();
+                let column = |j: Node| j as usize - start;
+                let terms = positive.iter().map(|&(j, weight)| weight * tile[column(j)]);
+                loss -= terms.map(f64::from).sum::<f64>();
                 loss += f64::from(weigh(tile, total));
-                for &(j, weight) in near {
-                    tile[place(j)] -= weight;
+                for &(j, weight) in positive {
+                    tile[column(j)] -= weight;
                 }
             }
             add(tile, others, out, columns, dim);
@@ -206,7 +208,7 @@ fn weigh(products: &mut [f32], total: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// Adds the transpose of a square matrix to it, tile by tile, so that both stay in the cache.
+/// Adds its transpose to a square matrix, tile by tile, so that both stay in cache.
 fn add_own_transpose(matrix: &mut [f32], n: usize) {
     const SIDE: usize = 64;
     for top in (0..n).step_by(SIDE) {
@@ -221,7 +223,7 @@ fn add_own_transpose(matrix: &mut [f32], n: usize) {
     }
 }
 
-/// The trainer: a step an epoch, with a learning rate that falls to zero.
+/// The trainer: one step per epoch, with a learning rate that falls to zero.
 pub(super) struct Exact<'a> {
     plan: &'a TrainPlan,
     objective: Objective,

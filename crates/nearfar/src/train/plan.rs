@@ -198,11 +198,11 @@ impl TrainPlan {
     /// The sizes of an SGD step with this λ, after this fraction of the run.
     pub(super) fn step(&self, l2: f64, done: f64) -> Step {
         let rate = self.lr * (1.0 - done);
-        let far = rate / self.k as f64;
+        let negative = rate / self.k as f64;
         Step {
-            near: (rate / (self.window - 1) as f64) as f32,
-            far: (far * self.negative_weight) as f32,
-            shrink: (1.0 - far * l2) as f32,
+            positive: (rate / (self.window - 1) as f64) as f32,
+            negative: (negative * self.negative_weight) as f32,
+            shrink: (1.0 - negative * l2) as f32,
         }
     }
 

@@ -63,13 +63,14 @@ fn neighbours_become_similar() {
         let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
         let row = |node: u32| &vectors[node as usize * 10..][..10];
         let dot = |a, b| -> f32 { row(a).iter().zip(row(b)).map(|(x, y)| x * y).sum() };
-        let mean = |pairs: Vec<f32>| pairs.iter().sum::<f32>() / pairs.len() as f32;
-        let pairs = |near: bool| {
+        let mean = |values: Vec<f32>| values.iter().sum::<f32>() / values.len() as f32;
+        let products = |adjacent: bool| {
             let all = (0..34).flat_map(|a| (0..a).map(move |b| (a, b)));
-            all.filter(|&(a, b)| graph.has_edge(a, b) == near).map(|(a, b)| dot(a, b)).collect()
+            let some = all.filter(|&(a, b)| graph.has_edge(a, b) == adjacent);
+            some.map(|(a, b)| dot(a, b)).collect()
         };
-        let (near, far) = (mean(pairs(true)), mean(pairs(false)));
-        assert!(near > far + 0.5, "{model:?}: {near} {far}");
+        let (adjacent, others) = (mean(products(true)), mean(products(false)));
+        assert!(adjacent > others + 0.5, "{model:?}: {adjacent} {others}");
     }
 }
 

@@ -23,18 +23,19 @@ fn vectors(n: usize) -> Vec<f32> {
     (0..n * DIM).map(|_| (rng.unit() * 3.0 - 1.5) as f32).collect()
 }
 
-/// One step of a walk, by matrix: row i holds where a walk at i is next.
+/// One step of a walk: each row is a distribution over nodes, and is multiplied by the transition
+/// matrix.
 fn step(graph: &Graph, rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = graph.nodes();
     let next = |row: &Vec<f64>| {
         let mut next = vec![0.0; n];
-        for (node, mass) in row.iter().enumerate() {
+        for (node, probability) in row.iter().enumerate() {
             let neighbours = graph.neighbours(node as u32);
             if neighbours.is_empty() {
-                next[node] += mass;
+                next[node] += probability;
             }
             for &to in neighbours {
-                next[to as usize] += mass / neighbours.len() as f64;
+                next[to as usize] += probability / neighbours.len() as f64;
             }
         }
         next
@@ -45,19 +46,19 @@ fn step(graph: &Graph, rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// Σ_i c_i ℓ_i by the formula.
 fn objective(graph: &Graph, plan: &TrainPlan, law: &[Vec<f64>], z: &[f64]) -> f64 {
     let n = graph.nodes();
-    let one: Vec<Vec<f64>> =
+    let identity: Vec<Vec<f64>> =
         (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
     let window = plan.window;
-    let (mut at, mut met, mut centres) = (one, vec![vec![0.0; n]; n], vec![0.0; n]);
+    let (mut at, mut contexts, mut centres) = (identity, vec![vec![0.0; n]; n], vec![0.0; n]);
     let windows = plan.length - window + 1;
-    for place in 0..window.max(windows) {
+    for position in 0..window.max(windows) {
         for i in 0..n {
             for j in 0..n {
-                if place < windows {
+                if position < windows {
                     centres[j] += at[i][j] / windows as f64;
                 }
-                if place > 0 && place < window {
-                    met[i][j] += at[i][j] / (window - 1) as f64;
+                if position > 0 && position < window {
+                    contexts[i][j] += at[i][j] / (window - 1) as f64;
                 }
             }
         }
@@ -69,12 +70,12 @@ fn objective(graph: &Graph, plan: &TrainPlan, law: &[Vec<f64>], z: &[f64]) -> f6
     }
     let row = |i: usize| &z[i * DIM..(i + 1) * DIM];
     let dot = |i, j| -> f64 { row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum() };
-    let cost = |x: f64| (-x).exp().ln_1p();
+    let loss = |x: f64| (-x).exp().ln_1p();
     let mut sum = 0.0;
     for i in 0..n {
         let others = (0..n).filter(|&j| j != i);
         let pairs = others.map(|j| {
-            met[i][j] * cost(dot(i, j)) + plan.negative_weight * law[i][j] * cost(-dot(i, j))
+            contexts[i][j] * loss(dot(i, j)) + plan.negative_weight * law[i][j] * loss(-dot(i, j))
         });
         sum += centres[i] * (pairs.sum::<f64>() + L2_OF_TESTS / 2.0 * dot(i, i));
     }
@@ -118,21 +119,21 @@ fn the_gradient_is_that_of_the_formula() {
     }
 }
 
-/// The steps of one epoch of sampled pairs at vectors that do not move, in units of the rate.
+/// The gradient of one epoch of sampled pairs at fixed vectors, added to `sum`.
 fn sampled(pairs: &EpochPairs, plan: &TrainPlan, z: &[f32], sum: &mut [f64]) {
     let row = |i: usize| &z[i * DIM..(i + 1) * DIM];
     for pair in pairs.buckets[0].list(0).flatten() {
         let (i, j) = (pair.centre(), pair.other());
         let dot: f32 = row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum();
         let sigma = 1.0 / (1.0 + f64::from(-dot).exp());
-        let (g, pull) = if pair.near() {
+        let (g, l2) = if pair.is_positive() {
             ((sigma - 1.0) / (plan.window - 1) as f64, 0.0)
         } else {
             let k = plan.k as f64;
             (sigma * plan.negative_weight / k, L2_OF_TESTS / k)
         };
         for at in 0..DIM {
-            sum[i * DIM + at] += g * f64::from(row(j)[at]) + pull * f64::from(row(i)[at]);
+            sum[i * DIM + at] += g * f64::from(row(j)[at]) + l2 * f64::from(row(i)[at]);
             sum[j * DIM + at] += g * f64::from(row(i)[at]);
         }
     }
@@ -174,8 +175,8 @@ fn the_mean_step_of_sampled_pairs_is_the_exact_gradient() {
         for ((sum, square), exact) in sum.iter().zip(squares).zip(exact) {
             let mean = sum / EPOCHS as f64;
             let deviation = ((square / EPOCHS as f64 - mean * mean) / EPOCHS as f64).sqrt();
-            let off = (mean - f64::from(exact)).abs();
-            assert!(off < 5.0 * deviation + 1e-6, "{mean} ± {deviation}, exactly {exact}");
+            let error = (mean - f64::from(exact)).abs();
+            assert!(error < 5.0 * deviation + 1e-6, "{mean} ± {deviation}, exactly {exact}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The rules of the house that a machine can check.
+//! Rules of CONTRIBUTING.md and ARCHITECTURE.md about source files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
     }
@@ -22,13 +22,17 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_are_short_and_say_what_they_are() {
+fn files_are_short_and_begin_with_documentation() {
     for path in sources(&crates()) {
         let text = fs::read_to_string(&path).unwrap();
         let first = text.lines().next().unwrap_or_default();
         assert!(first.starts_with("//!") || first.starts_with("#![doc"), "{}", path.display());
         let lines = text.lines().count();
-        assert!(lines <= 500, "{} has {lines} lines: it is two things", path.display());
+        assert!(
+            lines <= 500,
+            "{} has {lines} lines; split it, at most 500 are allowed",
+            path.display()
+        );
     }
 }
 

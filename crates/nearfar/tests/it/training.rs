@@ -1,4 +1,4 @@
-//! Training as a whole.
+//! Training end to end, mostly with the stream trainer.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -111,12 +111,11 @@ fn instruction_sets_lead_to_nearly_the_same_vectors() {
     };
     let all: Vec<_> = InstructionSet::available().into_iter().map(train).collect();
     for vectors in &all {
-        let far = vectors.iter().zip(&all[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        assert!(far < 1e-3, "{far}");
+        let error = vectors.iter().zip(&all[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(error < 1e-3, "{error}");
     }
 }
 
-/// The fast trainer and the slow one, with all sizes of groups of blocks.
 #[test]
 fn the_stream_trainer_agrees_with_its_reference() {
     let base = || TrainConfig { dim: 20, l2: L2::Value(0.2), epochs: Some(3), ..short() };
@@ -138,9 +137,9 @@ fn the_stream_trainer_agrees_with_its_reference() {
                     _ => Box::new(Walk::new(&graph)),
                 };
                 let (slow, loss) = reference::train(&plan, 0.2, &graph, &*positives, &*negatives);
-                let far = fast.iter().zip(&slow).map(|(a, b)| (f64::from(*a) - b).abs());
-                let far = far.fold(0.0, f64::max);
-                assert!(far < 1e-4, "{law:?}, {config:?}: {far}");
+                let errors = fast.iter().zip(&slow).map(|(a, b)| (f64::from(*a) - b).abs());
+                let error = errors.fold(0.0, f64::max);
+                assert!(error < 1e-4, "{law:?}, {config:?}: {error}");
                 assert!((last.0 - loss).abs() < 1e-5, "{} {loss}", last.0);
             }
         }
@@ -165,31 +164,34 @@ fn adjacent_nodes_become_similar_and_distant_ones_do_not() {
     let graph = builtin("builtin:sparse");
     let negatives = Negatives::Distance;
     let base = || TrainConfig { dim: 32, ..Default::default() };
-    check_near_and_far(&graph, negatives, &base());
-    check_near_and_far(&graph, negatives, &TrainConfig { model: Model::Line, ..base() });
+    check_similarities(&graph, negatives, &base());
+    check_similarities(&graph, negatives, &TrainConfig { model: Model::Line, ..base() });
     let config = TrainConfig { walk_length: Some(10), ..base() };
-    check_near_and_far(&graph, negatives, &config);
+    check_similarities(&graph, negatives, &config);
 }
 
-fn check_near_and_far(graph: &Arc<Graph>, negatives: Negatives, config: &TrainConfig) {
+fn check_similarities(graph: &Arc<Graph>, negatives: Negatives, config: &TrainConfig) {
     let vectors = embed(graph, negatives, config, &mut ()).unwrap();
     let row = |node: usize| &vectors[node * 32..(node + 1) * 32];
     let dot = |a, b| -> f64 { row(a).iter().zip(row(b)).map(|(x, y)| f64::from(x * y)).sum() };
     let n = graph.nodes();
-    let (mut near, mut edges, mut all) = (0.0, 0.0, 0.0);
+    let (mut adjacent, mut edges, mut any) = (0.0, 0.0, 0.0);
     for a in 0..n {
         for &b in graph.neighbours(a as u32) {
-            near += dot(a, b as usize);
+            adjacent += dot(a, b as usize);
             edges += 1.0;
         }
-        all += dot(a, (a * 7 + 1001) % n);
+        any += dot(a, (a * 7 + 1001) % n);
     }
-    let (near, any) = (near / edges, all / n as f64);
-    assert!(near > any + 1.0, "{config:?}: {near:.2} between neighbours, {any:.2} between any");
+    let (adjacent, any) = (adjacent / edges, any / n as f64);
+    assert!(
+        adjacent > any + 1.0,
+        "{config:?}: mean product {adjacent:.2} of neighbours, {any:.2} of any nodes"
+    );
 }
 
 #[test]
-fn every_node_gets_a_vector_isolated_ones_too() {
+fn isolated_nodes_get_vectors_too() {
     let graph = Arc::new(islands());
     for negatives in [Negatives::Distance, Negatives::Edge, Negatives::Landmark] {
         let vectors = embed(&graph, negatives, &short(), &mut ()).unwrap();
@@ -199,7 +201,7 @@ fn every_node_gets_a_vector_isolated_ones_too() {
     }
 }
 
-/// Around hubs training diverges first where steps are too large. On a long path no λ lowers the rank
+/// If steps are too large, training diverges at hubs first. On a long path no λ lowers the rank
 /// to its target, and on a random graph only one that leaves all vectors at zero: they must not
 /// vanish.
 #[test]
@@ -208,8 +210,8 @@ fn vectors_neither_diverge_nor_vanish() {
     let path: Vec<_> = (1..1000).map(|node| (node - 1, node)).collect();
     let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
     let mut node = || rng.below(4000) as Node;
-    let any: Vec<_> = (0..40_000).map(|_| (node(), node())).collect();
-    let graphs = [(1000, star), (1000, path), (4000, any)];
+    let random: Vec<_> = (0..40_000).map(|_| (node(), node())).collect();
+    let graphs = [(1000, star), (1000, path), (4000, random)];
     let graphs = graphs.map(|(nodes, edges)| Arc::new(graph(nodes, &edges)));
     for graph in graphs.into_iter().chain([builtin("builtin:moderate"), builtin("builtin:dense")]) {
         for negatives in [Negatives::Uniform, Negatives::Distance] {
@@ -230,7 +232,7 @@ fn a_centre_may_have_any_number_of_pairs() {
     assert!(vectors.iter().all(|value| value.is_finite()));
 }
 
-/// Remembers events, and stops after some epochs.
+/// Records losses, and stops after some epochs.
 struct Collector {
     losses: Vec<f64>,
     stop_after: usize,
@@ -256,7 +258,7 @@ fn the_loss_falls_and_a_sink_can_stop() {
     assert!(collector.losses[4] < collector.losses[0]);
 }
 
-/// Remembers how far the run was, and at which epoch.
+/// Records the progress, and the epoch at which it was reported.
 #[derive(Default)]
 struct ProgressLog {
     epochs: usize,
@@ -285,7 +287,7 @@ fn progress_never_falls_and_counts_what_is_drawn_ahead() {
         assert!(log.seen.is_sorted_by_key(|&(_, done)| done));
         for &(epochs, done) in &log.seen {
             let (least, most) = (epochs as f64 / 8.0, (epochs + 1) as f64 / 8.0);
-            // The first epoch draws for all of them, which is a third of all there is to do.
+            // The first epoch draws for all epochs, which is about a third of the run.
             let most = if ahead { most + 0.36 } else { most };
             assert!((least..=most.min(1.0)).contains(&done), "{done} in epoch {}", epochs + 1);
         }

@@ -2,15 +2,15 @@
 //!
 //! # Derivation
 //!
-//! A pair (i, j) of weight c pulls both of its ends: with its slope g = −c (1 − σ(s)) if it is
-//! near and c σ(s) if it is far, s = z_i·z_j, the gradient at z_i is Σ g z_j over all pairs of i,
-//! on either side. The first pass goes over centres: it finds the slopes, and sums up the centres'
-//! own side. The second goes over nodes, and sums up the other. No two threads write to the same
-//! row, and no sum depends on how many there are.
+//! A pair (i, j) of weight c, with s = z_i·z_j, adds −c log σ(s) to the loss if it is positive and
+//! −c log σ(−s) if it is negative. The derivative by s, the *pair gradient*, is g = −c (1 − σ(s)) or
+//! c σ(s), so the pair adds g z_j to the gradient at z_i and g z_i to that at z_j. The first pass,
+//! over centres, computes all g and sums g z_j for each centre i. The second, over nodes, adds g z_i
+//! for the incoming pairs of each node j. No two threads write to the same row, and no sum depends
+//! on the number of threads.
 //!
-//! The second pass reads copies of the centres' rows, which lie close together; so it may change
-//! the rows themselves as soon as it has their gradient, and a table takes its step of Adam while
-//! a row is at hand.
+//! The second pass reads copies of the centres' rows, which are contiguous. So it may update a row
+//! as soon as it has its gradient: a table takes its Adam step while the row is in cache.
 
 #![allow(unsafe_code)]
 #![allow(
@@ -25,175 +25,176 @@ use crate::encode::{Adam, AdamStep};
 use crate::memory::Aligned;
 use crate::simd::{InstructionSet, LANES, PIECE, Vector, Work, sigmoid_loss};
 
-/// Centres and nodes that a thread takes at a time, and no more: whoever is done waits for the others.
+/// Centres and nodes that a thread takes at a time. Few, as threads that finish early have to wait.
 const CENTRES: usize = 32;
 const NODES: usize = 256;
-/// Pairs of a centre whose rows stay in the nearest cache from their products to their sum.
+/// Pairs of a centre whose rows stay in the first-level cache from their products to their sum.
 const BLOCK: usize = 4 * PIECE;
-/// Rows are fetched so many pairs before they are used.
+/// Rows are prefetched so many pairs before they are used.
 const AHEAD: usize = 12;
-/// Tables of more numbers than these do not fit the near caches, and fetching pays.
-const NEAR: usize = 1 << 19;
-/// Where rows have the usual length, the compiler gets to know it.
-const USUAL: usize = 128;
+/// Tables of more floats than this do not fit the lower cache levels, and prefetching pays.
+const CACHED: usize = 1 << 19;
+/// The usual dimension, for which loops are compiled with a constant length.
+const USUAL_DIM: usize = 128;
 
-/// What the first pass finds, and room for it: the same from batch to batch, as new memory costs
-/// as much as filling it.
-pub(super) struct Gradients {
+/// The results of the first pass. The buffers are reused for all batches, as new memory costs as
+/// much as filling it.
+pub(super) struct PairGradients {
     set: InstructionSet,
     dim: usize,
-    /// Of every pair, in the order of the batch.
-    of_pairs: Vec<f32>,
-    /// The rows of the centres as they were.
+    /// The gradient of each pair with respect to its product, in the order of the batch.
+    gradients: Vec<f32>,
+    /// Copies of the rows of the centres, before the step.
     rows: Aligned,
-    /// The centres' own side of the gradient.
+    /// For each centre, the sum over the pairs that it is the centre of.
     own: Aligned,
 }
 
-impl Gradients {
-    /// For batches of a graph with so many nodes, and rows of `dim` numbers.
+impl PairGradients {
+    /// For batches of a graph with so many nodes, and vectors of `dim` dimensions.
     pub(super) fn new(set: InstructionSet, nodes: usize, dim: usize) -> Self {
         let [rows, own] = [0; 2].map(|_| Aligned::zeroed(nodes * dim));
-        Self { set, dim, of_pairs: Vec::new(), rows, own }
+        Self { set, dim, gradients: Vec::new(), rows, own }
     }
 
-    /// Goes over the centres of a batch, and returns the loss of all pairs.
+    /// Runs the first pass over a batch, and returns the sum of the losses of its pairs.
     pub(super) fn compute(&mut self, batch: &Batch, vectors: &[f32]) -> f64 {
         let (set, dim) = (self.set, self.dim);
         assert!(vectors.len() >= batch.nodes() * dim, "every node has a row");
-        self.of_pairs.resize(batch.len(), 0.0);
+        self.gradients.resize(batch.len(), 0.0);
         let length = batch.centres.len() * dim;
         let (rows, own) = (&mut self.rows[..length], &mut self.own[..length]);
         let mut parts = Vec::with_capacity(batch.centres.len().div_ceil(CENTRES));
-        let mut rest = &mut self.of_pairs[..];
+        let mut rest = &mut self.gradients[..];
         let chunks = rows.chunks_mut(CENTRES * dim).zip(own.chunks_mut(CENTRES * dim));
         for (at, (rows, own)) in chunks.enumerate() {
             let first = at * CENTRES;
             let pairs = batch.pairs_of(first..first + rows.len() / dim).len();
-            let (slopes, behind) = std::mem::take(&mut rest).split_at_mut(pairs);
-            rest = behind;
-            parts.push(Centres { batch, vectors, dim, first, rows, own, slopes });
+            let (gradients, later) = std::mem::take(&mut rest).split_at_mut(pairs);
+            rest = later;
+            parts.push(CentrePass { batch, vectors, dim, first, rows, own, gradients });
         }
-        // SAFETY: the work asks for nothing more than the instruction set.
+        // SAFETY: the work requires nothing but the instruction set.
         let losses: Vec<f64> =
             parts.into_par_iter().with_max_len(1).map(|part| unsafe { set.run(part) }).collect();
         losses.iter().sum()
     }
 
-    /// Writes the gradient of the batch at all rows to `out`.
+    /// Runs the second pass, and writes the gradient at all rows to `out`.
     pub(super) fn write(&self, batch: &Batch, out: &mut [f32]) {
         out.par_chunks_mut(NODES * self.dim).enumerate().for_each(|(at, out)| {
-            let work = Gradient { gradients: self, batch, first: at * NODES, out };
-            // SAFETY: the work asks for nothing more than the instruction set.
+            let work = WritePass { pairs: self, batch, first: at * NODES, out };
+            // SAFETY: the work requires nothing but the instruction set.
             unsafe { self.set.run(work) }
         });
     }
 
-    /// Takes a step of Adam at all rows.
+    /// Runs the second pass, and takes an Adam step at all rows.
     pub(super) fn step(&self, batch: &Batch, adam: &mut Adam, rate: f64, vectors: &mut [f32]) {
         let (step, means, squares) = adam.begin(rate);
         let size = NODES * self.dim;
         let lists = (vectors.par_chunks_mut(size), means.par_chunks_mut(size));
         let lists = lists.into_par_iter().zip(squares.par_chunks_mut(size)).enumerate();
         lists.with_max_len(1).for_each(|(at, ((x, m), v))| {
-            let work = Steps { gradients: self, batch, first: at * NODES, step, rows: (x, m, v) };
-            // SAFETY: the work asks for nothing more than the instruction set.
+            let work = AdamPass { pairs: self, batch, first: at * NODES, step, rows: (x, m, v) };
+            // SAFETY: the work requires nothing but the instruction set.
             unsafe { self.set.run(work) }
         });
     }
 
-    /// Sums up the gradient at a node.
+    /// Computes the gradient at a node.
     ///
     /// # Safety
     ///
-    /// The processor has the instruction set of the vector.
+    /// The processor supports the instruction set of the vector.
     #[inline(always)]
-    unsafe fn at<V: Vector>(&self, batch: &Batch, node: usize, dim: usize, out: &mut [f32]) {
+    unsafe fn at_node<V: Vector>(&self, batch: &Batch, node: usize, dim: usize, out: &mut [f32]) {
         let row = |at: u32| &self.rows[at as usize * dim..][..dim];
-        match batch.place(node) {
+        match batch.centre_index(node) {
             Some(at) => out.copy_from_slice(&self.own[at * dim..][..dim]),
             None => out.fill(0.0),
         }
-        let (towards, later) = batch.towards(node);
-        let fetched = if batch.centres.len() * dim > NEAR { towards.len() } else { 0 };
-        for &Incoming { centre, pair } in later.iter().skip(AHEAD).take(fetched) {
-            // SAFETY: promised by the caller.
+        let (incoming, later) = batch.incoming(node);
+        let prefetched = if batch.centres.len() * dim > CACHED { incoming.len() } else { 0 };
+        for &Incoming { centre, pair } in later.iter().skip(AHEAD).take(prefetched) {
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 prefetch::<V>(row(centre));
-                prefetch::<V>(&self.of_pairs[pair as usize..][..1]);
+                prefetch::<V>(&self.gradients[pair as usize..][..1]);
             }
         }
-        let terms = towards.iter().map(|at| (self.of_pairs[at.pair as usize], row(at.centre)));
-        // SAFETY: promised by the caller.
+        let terms = incoming.iter().map(|at| (self.gradients[at.pair as usize], row(at.centre)));
+        // SAFETY: guaranteed by the caller.
         unsafe { add_all::<V>(out, terms) }
     }
 }
 
-/// Some centres of a batch, in the first pass.
-struct Centres<'a> {
+/// The first pass over some centres of a batch, from index `first` on.
+struct CentrePass<'a> {
     batch: &'a Batch,
     vectors: &'a [f32],
     dim: usize,
     first: usize,
     rows: &'a mut [f32],
     own: &'a mut [f32],
-    slopes: &'a mut [f32],
+    gradients: &'a mut [f32],
 }
 
-impl Work for Centres<'_> {
+impl Work for CentrePass<'_> {
     type Out = f64;
 
     #[inline(always)]
     unsafe fn on<V: Vector>(self) -> f64 {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.dim {
-                USUAL => self.with::<V>(USUAL),
-                dim => self.with::<V>(dim),
+                USUAL_DIM => self.with_dim::<V>(USUAL_DIM),
+                dim => self.with_dim::<V>(dim),
             }
         }
     }
 }
 
-impl Centres<'_> {
+impl CentrePass<'_> {
     /// # Safety
     ///
-    /// The processor has the instruction set of the vector.
+    /// The processor supports the instruction set of the vector.
     #[inline(always)]
-    unsafe fn with<V: Vector>(self, dim: usize) -> f64 {
-        let Self { batch, vectors, first, rows, own, mut slopes, .. } = self;
+    unsafe fn with_dim<V: Vector>(self, dim: usize) -> f64 {
+        let Self { batch, vectors, first, rows, own, mut gradients, .. } = self;
         let row = |node: u32| &vectors[node as usize * dim..][..dim];
-        let fetch = vectors.len() > NEAR;
+        let prefetched = vectors.len() > CACHED;
         let mut losses = [0.0; PIECE];
         let each = rows.chunks_exact_mut(dim).zip(own.chunks_exact_mut(dim));
         for (at, (z, own)) in (first..).zip(each) {
             z.copy_from_slice(row(batch.centres[at]));
             let (others, weights) = (batch.of(at).0, batch.weights_from(at));
-            let (of_centre, behind) = std::mem::take(&mut slopes).split_at_mut(others.len());
-            slopes = behind;
+            let (of_centre, rest) = std::mem::take(&mut gradients).split_at_mut(others.len());
+            gradients = rest;
             let later = batch.others_from(at);
             own.fill(0.0);
-            // All of it for some pairs at a time, while their rows are at hand.
+            // Products and sums of some pairs at a time, while their rows are in cache.
             let blocks = of_centre.chunks_mut(BLOCK).zip(others.chunks(BLOCK)).enumerate();
-            for (block, (slopes, others)) in blocks {
-                let mut found = [[0.0; PIECE]; BLOCK / PIECE];
-                for (piece, (others, products)) in others.chunks(PIECE).zip(&mut found).enumerate()
+            for (block, (gradients, others)) in blocks {
+                let mut products = [[0.0; PIECE]; BLOCK / PIECE];
+                for (piece, (others, products)) in
+                    others.chunks(PIECE).zip(&mut products).enumerate()
                 {
                     let rows = others.iter().enumerate().map(|(at, &other)| {
                         let next = block * BLOCK + piece * PIECE + at + AHEAD;
-                        if fetch && let Some(&other) = later.get(next) {
-                            // SAFETY: promised by the caller.
+                        if prefetched && let Some(&other) = later.get(next) {
+                            // SAFETY: guaranteed by the caller.
                             unsafe { prefetch::<V>(row(other)) }
                         }
                         row(other)
                     });
-                    // SAFETY: promised by the caller.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { multiply::<V>(z, rows, products) }
                 }
-                slopes_of(&mut found, &weights[block * BLOCK..], others.len(), &mut losses);
-                slopes.copy_from_slice(&found.as_flattened()[..slopes.len()]);
-                let terms = slopes.iter().zip(others).map(|(&slope, &other)| (slope, row(other)));
-                // SAFETY: promised by the caller.
+                to_gradients(&mut products, &weights[block * BLOCK..], others.len(), &mut losses);
+                gradients.copy_from_slice(&products.as_flattened()[..gradients.len()]);
+                let terms = gradients.iter().zip(others).map(|(&g, &other)| (g, row(other)));
+                // SAFETY: guaranteed by the caller.
                 unsafe { add_all::<V>(own, terms) }
             }
         }
@@ -201,73 +202,73 @@ impl Centres<'_> {
     }
 }
 
-/// Some nodes, in the second pass, for their gradient.
-struct Gradient<'a> {
-    gradients: &'a Gradients,
+/// The second pass over some nodes, from `first` on: writes their gradient.
+struct WritePass<'a> {
+    pairs: &'a PairGradients,
     batch: &'a Batch,
     first: usize,
     out: &'a mut [f32],
 }
 
-impl Work for Gradient<'_> {
+impl Work for WritePass<'_> {
     type Out = ();
 
     #[inline(always)]
     unsafe fn on<V: Vector>(self) {
-        for (node, out) in (self.first..).zip(self.out.chunks_exact_mut(self.gradients.dim)) {
-            // SAFETY: promised by the caller.
-            unsafe { self.gradients.at::<V>(self.batch, node, self.gradients.dim, out) }
+        for (node, out) in (self.first..).zip(self.out.chunks_exact_mut(self.pairs.dim)) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.pairs.at_node::<V>(self.batch, node, self.pairs.dim, out) }
         }
     }
 }
 
-/// Some rows of a table, in the second pass, for their step.
-struct Steps<'a> {
-    gradients: &'a Gradients,
+/// The second pass over some nodes, from `first` on: takes their Adam step.
+struct AdamPass<'a> {
+    pairs: &'a PairGradients,
     batch: &'a Batch,
     first: usize,
     step: AdamStep,
-    /// Vectors, means and squares.
+    /// Vectors, and their first and second moments.
     rows: (&'a mut [f32], &'a mut [f32], &'a mut [f32]),
 }
 
-impl Work for Steps<'_> {
+impl Work for AdamPass<'_> {
     type Out = ();
 
     #[inline(always)]
     unsafe fn on<V: Vector>(self) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            match self.gradients.dim {
-                USUAL => self.with::<V>(USUAL),
-                dim => self.with::<V>(dim),
+            match self.pairs.dim {
+                USUAL_DIM => self.with_dim::<V>(USUAL_DIM),
+                dim => self.with_dim::<V>(dim),
             }
         }
     }
 }
 
-impl Steps<'_> {
+impl AdamPass<'_> {
     /// # Safety
     ///
-    /// The processor has the instruction set of the vector.
+    /// The processor supports the instruction set of the vector.
     #[inline(always)]
-    unsafe fn with<V: Vector>(self, dim: usize) {
+    unsafe fn with_dim<V: Vector>(self, dim: usize) {
         let (x, m, v) = self.rows;
         let mut gradient = Aligned::zeroed(dim);
         let rows =
             x.chunks_exact_mut(dim).zip(m.chunks_exact_mut(dim).zip(v.chunks_exact_mut(dim)));
         for (node, (x, (m, v))) in (self.first..).zip(rows) {
-            // SAFETY: promised by the caller.
-            unsafe { self.gradients.at::<V>(self.batch, node, dim, &mut gradient) }
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.pairs.at_node::<V>(self.batch, node, dim, &mut gradient) }
             self.step.take(x, &gradient, m, v);
         }
     }
 }
 
-/// Puts slopes in the place of `count` products, and adds to the losses of each lane. The last piece
-/// is computed whole, so there are as many weights; those behind the end count as nothing.
+/// Replaces `count` products by their pair gradients, and adds to the losses of each lane. The last
+/// piece is computed whole, so it needs [`PIECE`] weights; those beyond `count` are taken as zero.
 #[inline(always)]
-fn slopes_of(
+fn to_gradients(
     products: &mut [[f32; PIECE]; BLOCK / PIECE],
     weights: &[f32],
     count: usize,
@@ -280,18 +281,18 @@ fn slopes_of(
             products.iter_mut().zip(weights).zip(&mut *losses).enumerate()
         {
             let weight = if lane < left { weight } else { 0.0 };
-            let (wrong, cost) = sigmoid_loss(if weight > 0.0 { *s } else { -*s });
-            *s = -weight * wrong;
-            *sum += weight.abs() * cost;
+            let (error, loss) = sigmoid_loss(if weight > 0.0 { *s } else { -*s });
+            *s = -weight * error;
+            *sum += weight.abs() * loss;
         }
     }
 }
 
-/// The products of a row with up to [`PIECE`] others.
+/// The dot products of a row with up to [`PIECE`] others.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector.
+/// The processor supports the instruction set of the vector.
 #[inline(always)]
 unsafe fn multiply<'a, V: Vector>(
     z: &[f32],
@@ -299,12 +300,12 @@ unsafe fn multiply<'a, V: Vector>(
     out: &mut [f32; PIECE],
 ) {
     let whole = z.len() / LANES * LANES;
-    // SAFETY, for all of it: the caller promises the instruction set; whole vectors lie within
-    // the rows.
+    // SAFETY, for the whole function: the caller guarantees the instruction set; whole vectors lie
+    // within the rows.
     let mut sums = unsafe { [V::zero(); PIECE] };
     for ((sum, out), other) in sums.iter_mut().zip(&mut *out).zip(others) {
         let other = &other[..z.len()];
-        // Two sums, so that neither waits for each of its terms.
+        // Two sums: the additions of one do not wait for those of the other.
         let mut halves = unsafe { [V::zero(); 2] };
         for at in (0..whole).step_by(LANES) {
             let half = &mut halves[at / LANES % 2];
@@ -320,17 +321,17 @@ unsafe fn multiply<'a, V: Vector>(
     }
 }
 
-/// Adds multiples of rows to another, as much of it at a time as the registers hold.
+/// Adds multiples of rows to `out`, as many dimensions at a time as the registers hold.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector.
+/// The processor supports the instruction set of the vector.
 #[inline(always)]
 unsafe fn add_all<'a, V: Vector>(
     out: &mut [f32],
     terms: impl Iterator<Item = (f32, &'a [f32])> + Clone,
 ) {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let done = if V::MANY { add_parts::<V, 8>(out, 0, &terms) } else { 0 };
         let done = add_parts::<V, 4>(out, done, &terms);
@@ -342,11 +343,11 @@ unsafe fn add_all<'a, V: Vector>(
     }
 }
 
-/// Adds in parts of `WIDTH` vectors, from a place on, and returns where they end.
+/// Adds in parts of `WIDTH` vectors, from dimension `from` on, and returns where they end.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector.
+/// The processor supports the instruction set of the vector.
 #[inline(always)]
 unsafe fn add_parts<'a, V: Vector, const WIDTH: usize>(
     out: &mut [f32],
@@ -357,7 +358,7 @@ unsafe fn add_parts<'a, V: Vector, const WIDTH: usize>(
     let end = from + (out.len() - from) / width * width;
     for start in (from..end).step_by(width) {
         let to = out[start..start + width].as_mut_ptr();
-        // SAFETY: the caller promises the instruction set; the parts lie within the rows.
+        // SAFETY: the caller guarantees the instruction set; the parts lie within the rows.
         unsafe {
             let mut sums = [V::zero(); WIDTH];
             for (at, sum) in sums.iter_mut().enumerate() {
@@ -378,15 +379,15 @@ unsafe fn add_parts<'a, V: Vector, const WIDTH: usize>(
     end
 }
 
-/// Fetches a row that is used soon.
+/// Loads a row into the cache before it is needed.
 ///
 /// # Safety
 ///
-/// The processor has the instruction set of the vector.
+/// The processor supports the instruction set of the vector.
 #[inline(always)]
 unsafe fn prefetch<V: Vector>(row: &[f32]) {
     for part in row.chunks(LANES) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { V::prefetch(part.as_ptr()) }
     }
 }

@@ -1,7 +1,7 @@
 //! The memory of the batch trainer.
 
 use super::super::plan::TrainPlan;
-use super::sampling::{Centre, NearPair, STREAM, STREAMS};
+use super::sampling::{PositivePair, STREAM, STREAMS, SampledCentre};
 use super::{READY, network_kind};
 use crate::budget::{product, sum};
 use crate::encode::{Adam, Network};
@@ -59,7 +59,7 @@ pub(super) fn group_size(graph: &Graph, plan: &TrainPlan) -> usize {
     const BYTES: u64 = 256_000_000;
     let (near, far) = most_pairs(graph, plan);
     let batch = near
-        .saturating_mul(size_of::<NearPair>() as u64)
+        .saturating_mul(size_of::<PositivePair>() as u64)
         .saturating_add(far.saturating_mul(size_of::<Node>() as u64));
     let streams = BYTES / batch.saturating_mul(STREAM as u64).max(1);
     STREAM * (streams as usize).clamp(1, STREAMS)
@@ -142,9 +142,9 @@ impl BatchSize {
     fn sampled(&self) -> u64 {
         sum([
             // The list grows as pairs are found, and may have a quarter to spare.
-            product([self.near, size_of::<NearPair>() * 5 / 4]),
+            product([self.near, size_of::<PositivePair>() * 5 / 4]),
             product([self.far, size_of::<Node>()]),
-            product([self.centres, size_of::<Centre>()]),
+            product([self.centres, size_of::<SampledCentre>()]),
         ])
     }
 

@@ -31,11 +31,11 @@ use crate::error::Result;
 use crate::graph::Node;
 use crate::memory::Aligned;
 use crate::rng::{Purpose, Rng};
-use gradient::Gradients;
+use gradient::PairGradients;
 use memory::group_size;
 pub(super) use memory::{bytes, check};
 use pairs::Batch;
-use sampling::{BatchSampler, Group};
+use sampling::{BatchGroup, BatchSampler};
 
 /// Of the batches that are sampled together, so many are assembled in parallel. The number does not
 /// change the result.
@@ -46,7 +46,7 @@ pub(super) struct Batches<'a> {
     plan: &'a TrainPlan,
     sampler: BatchSampler<'a>,
     learner: Learner,
-    gradients: Gradients,
+    gradients: PairGradients,
     nodes: usize,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Batches<'a> {
             plan,
             sampler,
             learner,
-            gradients: Gradients::new(instruction_set, nodes, dim),
+            gradients: PairGradients::new(instruction_set, nodes, dim),
             nodes,
         }
     }
@@ -127,7 +127,7 @@ impl Backend for Batches<'_> {
         Rng::new(plan.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
         let batches: Vec<&[Node]> = order.chunks(plan.batch).collect();
         let (mut loss, mut pairs) = (0.0, 0);
-        let mut group = Group::default();
+        let mut group = BatchGroup::default();
         let mut buffers: Vec<Batch> = (0..READY).map(|_| Batch::default()).collect();
         let group_size = group_size(&self.sampler.graph, plan);
         for (at, some) in batches.chunks(group_size).enumerate() {
@@ -226,7 +226,7 @@ mod tests {
             let (batch, z, _) = some_batch(5, dim);
             let (mut table, mut dense) = (z.clone(), z);
             let (mut adam, mut oracle) = (Adam::new(5 * dim), Adam::new(5 * dim));
-            let mut gradients = Gradients::new(InstructionSet::detect(), 5, dim);
+            let mut gradients = PairGradients::new(InstructionSet::detect(), 5, dim);
             for _ in 0..3 {
                 let mut gradient = vec![0.0; 5 * dim];
                 gradients.compute(&batch, &dense);
@@ -252,7 +252,7 @@ mod tests {
             pairs.iter().map(cost).sum()
         };
         let mut found = vec![f32::NAN; n * dim];
-        let mut gradients = Gradients::new(InstructionSet::detect(), n, dim);
+        let mut gradients = PairGradients::new(InstructionSet::detect(), n, dim);
         let sum = gradients.compute(&batch, &z);
         gradients.write(&batch, &mut found);
         assert!((sum - loss(&z)).abs() < 1e-5);

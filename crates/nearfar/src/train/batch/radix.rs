@@ -1,11 +1,11 @@
-//! Sorting pairs of nodes by their digits.
+//! Radix sort of pairs of nodes.
 //!
-//! A batch has some ten thousands of pairs of small numbers. Putting them in the order of their last
-//! digit, then of the one before, and so on, each time without changing the order of equal ones,
-//! takes a few passes over them, none of which has anything to compare.
+//! A batch has some ten thousand pairs, each a number of few bits. A stable counting sort by each
+//! digit, from the last to the first, takes a few passes and no comparisons.
 
 /// Sorts numbers below 2^`bits`.
 pub(super) fn sort(numbers: &mut Vec<u64>, bits: u32) {
+    /// Bits of a digit.
     const DIGIT: u32 = 10;
     let mut sorted = vec![0; numbers.len()];
     for shift in (0..bits).step_by(DIGIT as usize) {
@@ -15,13 +15,13 @@ pub(super) fn sort(numbers: &mut Vec<u64>, bits: u32) {
             next[digit(number)] += 1;
         }
         let mut before = 0;
-        for place in &mut next {
-            before += std::mem::replace(place, before);
+        for slot in &mut next {
+            before += std::mem::replace(slot, before);
         }
         for &number in &*numbers {
-            let place = &mut next[digit(number)];
-            sorted[*place] = number;
-            *place += 1;
+            let slot = &mut next[digit(number)];
+            sorted[*slot] = number;
+            *slot += 1;
         }
         std::mem::swap(numbers, &mut sorted);
     }
@@ -33,7 +33,7 @@ mod tests {
     use crate::rng::{Purpose, Rng};
 
     #[test]
-    fn digits_sort_as_comparing_does() {
+    fn agrees_with_a_comparison_sort() {
         for (bits, length) in [(0, 5), (1, 100), (10, 1000), (11, 1000), (30, 5000), (64, 900)] {
             let mut rng = Rng::new(0, Purpose::Source, u64::from(bits), 0);
             let mut numbers: Vec<u64> =

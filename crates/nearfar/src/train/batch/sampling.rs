@@ -13,7 +13,7 @@ use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::rng::{Purpose, Rng};
 
-/// Batches whose negatives of a centre come from one stream.
+/// Consecutive batches whose negatives of a centre come from one stream.
 pub(super) const STREAM: usize = 64;
 /// How many such streams of a centre are drawn from at a time, at most. The number does not change
 /// the result.
@@ -34,78 +34,86 @@ pub(super) struct BatchSampler<'a> {
 /// centre come from a large table or a search, changing the centre takes longer than drawing: so the
 /// negatives of a centre are drawn for all of them at a time.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct BatchGroup {
     batches: Vec<SampledBatch>,
     /// The negatives of all batches, by centre.
-    far: Vec<Node>,
+    negatives: Vec<Node>,
 }
 
 /// The samples of a batch.
 #[derive(Default)]
 struct SampledBatch {
-    /// Its positive pairs, in increasing order.
-    near: Vec<NearPair>,
-    centres: Vec<Centre>,
+    /// Its distinct positive pairs, in increasing order.
+    positives: Vec<PositivePair>,
+    centres: Vec<SampledCentre>,
 }
 
 /// A centre of a batch.
-pub(super) struct Centre {
+pub(super) struct SampledCentre {
     node: Node,
-    /// Its different positive pairs, and the windows that they come from.
-    near: usize,
+    /// Number of its distinct positive pairs, and of the windows that they come from.
+    positives: usize,
     windows: usize,
-    /// Its negatives: where they begin, and how many there are.
+    /// Where its negatives begin in those of the group, and their number.
     start: usize,
-    far: usize,
+    negatives: usize,
 }
 
-/// A positive pair, as centre << 32 | other.
-pub(super) struct NearPair {
+/// A positive pair.
+pub(super) struct PositivePair {
+    /// centre << 32 | other.
     key: u64,
-    /// How often.
+    /// How often it was sampled.
     times: u32,
     weight: f32,
 }
 
-impl Group {
-    /// Batches in it.
+impl BatchGroup {
+    /// The number of batches.
     pub(super) fn len(&self) -> usize {
         self.batches.len()
     }
 }
 
 impl BatchSampler<'_> {
-    /// BatchSampler for some batches of an epoch, each with its start nodes, up to [`STREAMS`] times
-    /// [`STREAM`] of them; `first` is the number of the first one, where a stream begins.
-    pub(super) fn group(&self, epoch: usize, first: usize, batches: &[&[Node]], group: &mut Group) {
+    /// Samples up to [`STREAMS`] times [`STREAM`] batches of an epoch, each given by its start nodes.
+    /// `first` is the number of the first batch, where a stream begins.
+    pub(super) fn group(
+        &self,
+        epoch: usize,
+        first: usize,
+        batches: &[&[Node]],
+        group: &mut BatchGroup,
+    ) {
         group.batches.resize_with(batches.len(), SampledBatch::default);
-        group.batches.par_iter_mut().zip(batches).with_max_len(1).for_each(|(drawn, starts)| {
+        group.batches.par_iter_mut().zip(batches).with_max_len(1).for_each(|(sampled, starts)| {
+            let pairs = &mut sampled.positives;
             match &self.positives {
-                Some(positives) => self.windows(epoch, starts, &**positives, &mut drawn.near),
-                None => self.edges(starts, &mut drawn.near),
+                Some(positives) => self.windows(epoch, starts, &**positives, pairs),
+                None => self.edges(starts, pairs),
             }
-            self.centres(drawn);
+            self.centres(sampled);
         });
         let n = self.graph.nodes();
         // How many negatives each stream of a centre fills, and where its list ends.
         let mut counts = vec![[0_u32; STREAMS]; n];
-        for (at, drawn) in group.batches.iter().enumerate() {
-            for centre in &drawn.centres {
-                counts[centre.node as usize][at / STREAM] += centre.far as u32;
+        for (at, sampled) in group.batches.iter().enumerate() {
+            for centre in &sampled.centres {
+                counts[centre.node as usize][at / STREAM] += centre.negatives as u32;
             }
         }
         let mut ends = vec![0; n + 1];
         for (node, counts) in counts.iter().enumerate() {
             ends[node + 1] = ends[node] + counts.iter().map(|&count| count as usize).sum::<usize>();
         }
-        if group.far.len() < ends[n] {
-            group.far = zeroed(ends[n] + ends[n] / 8);
+        if group.negatives.len() < ends[n] {
+            group.negatives = zeroed(ends[n] + ends[n] / 8);
         }
         let mut lists = Vec::new();
-        let mut rest = &mut group.far[..];
+        let mut rest = &mut group.negatives[..];
         for (centre, ends) in ends.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
-            let (list, behind) = rest.split_at_mut(ends[1] - ends[0]);
-            rest = behind;
+            let (list, later) = rest.split_at_mut(ends[1] - ends[0]);
+            rest = later;
             lists.push((centre as Node, list));
         }
         lists.into_par_iter().with_min_len(64).with_max_len(64).for_each(|(centre, mut list)| {
@@ -118,53 +126,58 @@ impl BatchSampler<'_> {
             self.negatives.fill_each(centre, &mut parts);
         });
         let mut next = ends;
-        for centre in group.batches.iter_mut().flat_map(|drawn| &mut drawn.centres) {
+        for centre in group.batches.iter_mut().flat_map(|sampled| &mut sampled.centres) {
             centre.start = next[centre.node as usize];
-            next[centre.node as usize] += centre.far;
+            next[centre.node as usize] += centre.negatives;
         }
     }
 
     /// Assembles the pairs of a batch.
-    pub(super) fn batch(&self, group: &Group, at: usize, batch: &mut Batch) {
-        /// Lists of negatives are far from each other in memory, and are fetched so many centres
-        /// before they are used.
+    pub(super) fn batch(&self, group: &BatchGroup, at: usize, batch: &mut Batch) {
+        /// Lists of negatives are scattered in memory, and are prefetched so many centres before they
+        /// are used.
         const AHEAD: usize = 4;
         batch.clear(self.graph.nodes());
-        let SampledBatch { near, centres } = &group.batches[at];
-        let total: f64 = near.iter().map(|pair| f64::from(pair.weight)).sum();
+        let SampledBatch { positives, centres } = &group.batches[at];
+        let total: f64 = positives.iter().map(|pair| f64::from(pair.weight)).sum();
         let windows: usize = centres.iter().map(|centre| centre.windows).sum();
-        let all = self.plan.negative_weight / (windows * self.plan.k) as f64;
-        let mut rest = &near[..];
+        let of_a_draw = self.plan.negative_weight / (windows * self.plan.k) as f64;
+        let mut rest = &positives[..];
         for (at, centre) in centres.iter().enumerate() {
             if let Some(later) = centres.get(at + AHEAD) {
                 let line = 64 / size_of::<Node>();
-                (0..later.far).step_by(line).for_each(|at| prefetch(&group.far, later.start + at));
+                (0..later.negatives)
+                    .step_by(line)
+                    .for_each(|at| prefetch(&group.negatives, later.start + at));
             }
-            let (pairs, behind) = rest.split_at(centre.near);
-            rest = behind;
-            let far = &group.far[centre.start..][..centre.far];
-            let weight = all * if self.shared_negatives { centre.windows as f64 } else { 1.0 };
+            let (pairs, later) = rest.split_at(centre.positives);
+            rest = later;
+            let negatives = &group.negatives[centre.start..][..centre.negatives];
+            let windows = if self.shared_negatives { centre.windows as f64 } else { 1.0 };
+            let weight = of_a_draw * windows;
             batch.begin(centre.node);
             for pair in pairs {
                 batch.add(pair.key as Node, (f64::from(pair.weight) / total) as f32);
                 batch.pairs += u64::from(pair.times);
             }
-            batch.add_far(far, weight as f32);
-            batch.pairs += if far.is_empty() { 0 } else { (centre.windows * self.plan.k) as u64 };
+            batch.add_negatives(negatives, weight as f32);
+            batch.pairs +=
+                if negatives.is_empty() { 0 } else { (centre.windows * self.plan.k) as u64 };
         }
         batch.sort();
     }
 
-    /// Finds the centres of the positive pairs of a batch, and how many negatives each has.
-    fn centres(&self, drawn: &mut SampledBatch) {
+    /// Finds the centres of the positive pairs of a batch, and the number of negatives of each.
+    fn centres(&self, sampled: &mut SampledBatch) {
         let (contexts, k) = (self.plan.window - 1, self.plan.k);
-        drawn.centres.clear();
-        for pairs in drawn.near.chunk_by(|a, b| a.key >> 32 == b.key >> 32) {
+        sampled.centres.clear();
+        for pairs in sampled.positives.chunk_by(|a, b| a.key >> 32 == b.key >> 32) {
             let node = (pairs[0].key >> 32) as Node;
             let windows = pairs.iter().map(|pair| pair.times as usize).sum::<usize>() / contexts;
             let lists = if self.shared_negatives { 1 } else { windows };
-            let far = usize::from(self.negatives.has_negatives(node)) * lists * k;
-            drawn.centres.push(Centre { node, near: pairs.len(), windows, start: 0, far });
+            let negatives = usize::from(self.negatives.has_negatives(node)) * lists * k;
+            let positives = pairs.len();
+            sampled.centres.push(SampledCentre { node, positives, windows, start: 0, negatives });
         }
     }
 
@@ -175,7 +188,7 @@ impl BatchSampler<'_> {
         epoch: usize,
         starts: &[Node],
         positives: &dyn PositiveSource,
-        near: &mut Vec<NearPair>,
+        out: &mut Vec<PositivePair>,
     ) {
         let &TrainPlan { walks, length, window, .. } = self.plan;
         let windows = self.plan.windows();
@@ -190,7 +203,7 @@ impl BatchSampler<'_> {
         let mut nodes = vec![0; from.len() * length];
         positives.walks(&from, &mut rngs, &mut nodes);
         let node = |walk: usize, at: usize| u64::from(nodes[at * from.len() + walk]);
-        // Bits of a node.
+        // Bits of a node id.
         let bits = usize::BITS - self.graph.nodes().leading_zeros();
         let mut pairs = Vec::with_capacity(from.len() * windows * (window - 1));
         for walk in 0..from.len() {
@@ -200,8 +213,8 @@ impl BatchSampler<'_> {
             }
         }
         radix::sort(&mut pairs, 2 * bits);
-        near.clear();
-        near.extend(pairs.chunk_by(|a, b| a == b).map(|same| NearPair {
+        out.clear();
+        out.extend(pairs.chunk_by(|a, b| a == b).map(|same| PositivePair {
             key: same[0] >> bits << 32 | same[0] & ((1 << bits) - 1),
             times: same.len() as u32,
             weight: same.len() as f32,
@@ -209,17 +222,17 @@ impl BatchSampler<'_> {
     }
 
     /// All edges of the start nodes in increasing order, with their weights.
-    fn edges(&self, starts: &[Node], near: &mut Vec<NearPair>) {
-        near.clear();
+    fn edges(&self, starts: &[Node], out: &mut Vec<PositivePair>) {
+        out.clear();
         for &start in starts {
             let weights = self.graph.weights(start);
             for (at, &other) in self.graph.neighbours(start).iter().enumerate() {
                 let weight = weights.map_or(1.0, |weights| weights[at]);
                 let key = u64::from(start) << 32 | u64::from(other);
-                near.push(NearPair { key, times: 1, weight });
+                out.push(PositivePair { key, times: 1, weight });
             }
         }
-        near.sort_unstable_by_key(|pair| pair.key);
+        out.sort_unstable_by_key(|pair| pair.key);
     }
 }
 
@@ -264,34 +277,35 @@ mod tests {
 
     /// The positive and the negative pairs of the first batch of two nodes.
     fn sampled(law: Negatives, config: &TrainConfig) -> [Vec<(Node, Node, f32)>; 2] {
-        let (mut batch, mut group) = (Batch::default(), Group::default());
+        let (mut batch, mut group) = (Batch::default(), BatchGroup::default());
         with(law, config, |sampler| {
             sampler.group(0, 0, &[&[3, 16]], &mut group);
             sampler.batch(&group, 0, &mut batch);
         });
         let all = pairs(&batch);
-        // The other side of the batch has the same pairs.
-        let mut towards = 0;
+        // The incoming pairs of all nodes are the same pairs.
+        let mut incoming = 0;
         for node in 0..34 {
-            for &Incoming { centre, pair } in batch.towards(node).0 {
+            for &Incoming { centre, pair } in batch.incoming(node).0 {
                 let (from, to, _) = all[pair as usize];
                 assert_eq!((from, to), (batch.centres[centre as usize], node as Node));
-                towards += 1;
+                incoming += 1;
             }
         }
-        assert_eq!(towards, all.len());
-        let (near, far) = all.into_iter().partition(|&(_, _, weight)| weight > 0.0);
-        [near, far]
+        assert_eq!(incoming, all.len());
+        let (positives, negatives) = all.into_iter().partition(|&(_, _, weight)| weight > 0.0);
+        [positives, negatives]
     }
 
-    /// How many draws the weights of negative pairs stand for, where each weighs `unit`.
-    fn draws<'a>(far: impl Iterator<Item = &'a (Node, Node, f32)>, unit: f32) -> usize {
-        far.map(|&(_, _, weight)| {
-            let times = -weight / unit;
-            assert!((times - times.round()).abs() < 1e-2, "{times}");
-            times.round() as usize
-        })
-        .sum()
+    /// The number of draws in the weights of negative pairs, where each draw weighs `unit`.
+    fn draws<'a>(pairs: impl Iterator<Item = &'a (Node, Node, f32)>, unit: f32) -> usize {
+        pairs
+            .map(|&(_, _, weight)| {
+                let times = -weight / unit;
+                assert!((times - times.round()).abs() < 1e-2, "{times}");
+                times.round() as usize
+            })
+            .sum()
     }
 
     fn paper() -> TrainConfig {
@@ -312,12 +326,13 @@ mod tests {
     fn windows_of_a_centre_share_negatives_except_uniform_ones() {
         let windows = 2 * 50 * 17;
         let unit = 1.0 / (20 * windows) as f32;
-        let [near, far] = sampled(Negatives::Distance, &paper());
-        let mut centres: Vec<Node> = near.iter().map(|&(centre, _, _)| centre).collect();
+        let [positives, negatives] = sampled(Negatives::Distance, &paper());
+        let mut centres: Vec<Node> = positives.iter().map(|&(centre, _, _)| centre).collect();
         centres.dedup();
         for &centre in &centres {
-            let own: f32 = near.iter().filter(|pair| pair.0 == centre).map(|pair| pair.2).sum();
-            let of_centre = || far.iter().filter(|pair| pair.0 == centre);
+            let own: f32 =
+                positives.iter().filter(|pair| pair.0 == centre).map(|pair| pair.2).sum();
+            let of_centre = || negatives.iter().filter(|pair| pair.0 == centre);
             assert_eq!(draws(of_centre(), own / 20.0), 20);
             // Each other node occurs once.
             let mut others: Vec<Node> = of_centre().map(|pair| pair.1).collect();
@@ -326,11 +341,11 @@ mod tests {
             others.dedup();
             assert_eq!(others.len(), all);
         }
-        let [_, far] = sampled(Negatives::Uniform, &paper());
-        assert_eq!(draws(far.iter(), unit), 20 * windows);
+        let [_, negatives] = sampled(Negatives::Uniform, &paper());
+        assert_eq!(draws(negatives.iter(), unit), 20 * windows);
         let own = TrainConfig { walks: Some(3), ..TrainConfig::default() };
-        let [_, far] = sampled(Negatives::Distance, &own);
-        assert_eq!(draws(far.iter(), 1.0 / 60.0), 10 * 2 * 3);
+        let [_, negatives] = sampled(Negatives::Distance, &own);
+        assert_eq!(draws(negatives.iter(), 1.0 / 60.0), 10 * 2 * 3);
     }
 
     #[test]
@@ -339,7 +354,7 @@ mod tests {
         let starts: Vec<&[Node]> = starts.iter().map(|starts| &starts[..]).collect();
         for law in [Negatives::Uniform, Negatives::Distance] {
             with(law, &paper(), |sampler| {
-                let [mut all, mut part] = [Group::default(), Group::default()];
+                let [mut all, mut part] = [BatchGroup::default(), BatchGroup::default()];
                 let [mut batch, mut alone] = [Batch::default(), Batch::default()];
                 sampler.group(1, 0, &starts, &mut all);
                 for first in (0..starts.len()).step_by(STREAM) {
@@ -356,11 +371,12 @@ mod tests {
 
     #[test]
     fn every_edge_is_sampled_once() {
-        let [near, far] = sampled(Negatives::Edge, &TrainConfig { model: Model::Gae, ..paper() });
+        let config = TrainConfig { model: Model::Gae, ..paper() };
+        let [positives, negatives] = sampled(Negatives::Edge, &config);
         let others = |centre: Node| -> Vec<Node> {
-            near.iter().filter(|pair| pair.0 == centre).map(|pair| pair.1).collect()
+            positives.iter().filter(|pair| pair.0 == centre).map(|pair| pair.1).collect()
         };
         assert_eq!((others(3), others(16)), (vec![0, 1, 2, 7, 12, 13], vec![5, 6]));
-        assert_eq!(draws(far.iter(), 1.0 / 8.0), 8);
+        assert_eq!(draws(negatives.iter(), 1.0 / 8.0), 8);
     }
 }

@@ -1,23 +1,23 @@
-//! How many dimensions a set of vectors really uses.
+//! The effective rank: how many dimensions a set of vectors really uses.
 //!
-//! Effective rank = exp(entropy of the normalised eigenvalues of ZᵀZ): dim if all directions carry
-//! the same weight, 1 if all vectors lie on a line (Roy and Vetterli, *The effective rank*, 2007).
+//! It is exp(entropy of the normalised eigenvalues of ZᵀZ): dim if all directions have the same
+//! weight, 1 if all vectors lie on a line (Roy and Vetterli, *The effective rank*, 2007).
 
 #![allow(unsafe_code)]
-#![allow(clippy::inline_always, reason = "work is compiled for its instruction set")]
+#![allow(clippy::inline_always, reason = "compiled for the instruction set of the caller")]
 
 use crate::budget::{product, sum};
 use crate::simd::{InstructionSet, LANES, Vector, Work};
 
-/// The effective rank of the first `dim` numbers of rows. 0 if they are all zero.
+/// The effective rank of the first `dim` values of rows. 0 if they are all zero.
 pub fn effective_rank<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> f64 {
     let eigenvalues = eigenvalues(gram(rows, dim), dim);
     let total: f64 = eigenvalues.iter().map(|value| value.max(0.0)).sum();
     if total <= 0.0 {
         return 0.0;
     }
-    let shares = eigenvalues.iter().map(|value| value.max(0.0) / total);
-    shares.filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum::<f64>().exp()
+    let normalised = eigenvalues.iter().map(|value| value.max(0.0) / total);
+    normalised.filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum::<f64>().exp()
 }
 
 /// The memory of [`effective_rank`] of up to 1024 of so many rows: the rows, and three symmetric
@@ -30,13 +30,13 @@ pub(in crate::train) fn bytes(nodes: usize, dim: usize) -> u64 {
 /// ZᵀZ.
 fn gram<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
     let padded = dim.next_multiple_of(LANES);
-    let mut numbers = Vec::new();
+    let mut padded_rows = Vec::new();
     for (at, row) in rows.enumerate() {
-        numbers.extend_from_slice(&row[..dim]);
-        numbers.resize((at + 1) * padded, 0.0);
+        padded_rows.extend_from_slice(&row[..dim]);
+        padded_rows.resize((at + 1) * padded, 0.0);
     }
-    let rows: Vec<&[f32]> = numbers.chunks_exact(padded).collect();
-    // SAFETY: all rows are as long as the work takes them for.
+    let rows: Vec<&[f32]> = padded_rows.chunks_exact(padded).collect();
+    // SAFETY: all rows have `padded` elements.
     let sums = unsafe { InstructionSet::detect().run(Gram { rows: &rows, padded }) };
     let entry = |i: usize, j: usize| f64::from(sums[i.max(j) * padded + i.min(j)]);
     (0..dim).flat_map(|i| (0..dim).map(move |j| entry(i, j))).collect()
@@ -60,7 +60,8 @@ impl Work for Gram<'_> {
         for four in rows.chunks(4) {
             let four: [&[f32]; 4] = std::array::from_fn(|at| *four.get(at).unwrap_or(&&zeros[..]));
             for (i, sums) in sums.chunks_exact_mut(padded).enumerate() {
-                // SAFETY: the caller promises that rows are padded, so whole vectors lie in them.
+                // SAFETY: the caller guarantees the instruction set, and that rows have `padded`
+                // elements, a multiple of `LANES`: whole vectors lie within them.
                 unsafe {
                     let factors = four.map(|row| V::splat(row[i]));
                     for from in (0..=i).step_by(LANES) {
@@ -78,25 +79,25 @@ impl Work for Gram<'_> {
     }
 }
 
-/// The eigenvalues of a symmetric matrix: Householder's reduction to three diagonals, then QL with
-/// implicit shifts (Golub and Van Loan, *Matrix computations*, chapter 8). O(dim³), once.
+/// The eigenvalues of a symmetric matrix: Householder reduction to tridiagonal form, then QL with
+/// implicit shifts (Golub and Van Loan, *Matrix computations*, chapter 8). O(n³).
 fn eigenvalues(mut a: Vec<f64>, n: usize) -> Vec<f64> {
-    let (mut diagonal, mut beside) = (vec![0.0; n], vec![0.0; n]);
+    let (mut diagonal, mut subdiagonal) = (vec![0.0; n], vec![0.0; n]);
     for k in (1..n).rev() {
-        // A reflection that empties row k left of the place beside the diagonal.
+        // A reflection that zeroes row k left of the subdiagonal.
         let row: Vec<f64> = a[k * n..k * n + k].to_vec();
         let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
         let last = row[k - 1];
         let rest: f64 = row[..k - 1].iter().map(|x| x.abs()).sum();
         if rest == 0.0 {
-            beside[k] = last;
+            subdiagonal[k] = last;
         } else {
             let alpha = if last > 0.0 { -norm } else { norm };
-            beside[k] = alpha;
+            subdiagonal[k] = alpha;
             let mut v = row;
             v[k - 1] -= alpha;
             let scale = 2.0 / v.iter().map(|x| x * x).sum::<f64>();
-            // Row by row, as the matrix is symmetric: no sum waits for itself.
+            // Row by row, which is possible as the matrix is symmetric: independent sums vectorise.
             let mut p = vec![0.0; k];
             for (row, &v) in a.chunks_exact(n).zip(&v) {
                 p.iter_mut().zip(row).for_each(|(p, a)| *p += scale * v * a);
@@ -113,35 +114,36 @@ fn eigenvalues(mut a: Vec<f64>, n: usize) -> Vec<f64> {
     for k in 0..n {
         diagonal[k] = a[k * n + k];
     }
-    ql(&mut diagonal, &mut beside);
+    ql(&mut diagonal, &mut subdiagonal);
     diagonal
 }
 
-/// Turns the diagonal of a tridiagonal matrix into its eigenvalues; `beside[k]` stands between
-/// k − 1 and k.
-fn ql(diagonal: &mut [f64], beside: &mut [f64]) {
+/// Replaces the diagonal of a symmetric tridiagonal matrix by its eigenvalues; `subdiagonal[k]` is the
+/// entry in row k and column k − 1.
+fn ql(diagonal: &mut [f64], subdiagonal: &mut [f64]) {
     let n = diagonal.len();
-    beside.rotate_left(1.min(n));
+    subdiagonal.rotate_left(1.min(n));
     for low in 0..n {
         for _ in 0..50 {
             let small = |k: &usize| {
-                beside[*k].abs() <= f64::EPSILON * (diagonal[*k].abs() + diagonal[*k + 1].abs())
+                subdiagonal[*k].abs()
+                    <= f64::EPSILON * (diagonal[*k].abs() + diagonal[*k + 1].abs())
             };
             let high = (low..n - 1).find(small).unwrap_or(n - 1);
             if high == low {
                 break;
             }
-            let mut g = (diagonal[low + 1] - diagonal[low]) / (2.0 * beside[low]);
+            let mut g = (diagonal[low + 1] - diagonal[low]) / (2.0 * subdiagonal[low]);
             let r = length(g, 1.0);
-            g = diagonal[high] - diagonal[low] + beside[low] / (g + r.copysign(g));
+            g = diagonal[high] - diagonal[low] + subdiagonal[low] / (g + r.copysign(g));
             let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
             for k in (low..high).rev() {
-                let (f, b) = (s * beside[k], c * beside[k]);
+                let (f, b) = (s * subdiagonal[k], c * subdiagonal[k]);
                 let r = length(f, g);
-                beside[k + 1] = r;
+                subdiagonal[k + 1] = r;
                 if r == 0.0 {
                     diagonal[k + 1] -= p;
-                    beside[high] = 0.0;
+                    subdiagonal[high] = 0.0;
                     break;
                 }
                 (s, c) = (f / r, g / r);
@@ -152,13 +154,14 @@ fn ql(diagonal: &mut [f64], beside: &mut [f64]) {
                 g = c * t - b;
             }
             diagonal[low] -= p;
-            beside[low] = g;
-            beside[high] = 0.0;
+            subdiagonal[low] = g;
+            subdiagonal[high] = 0.0;
         }
     }
 }
 
-/// √(a² + b²). The squares of numbers that come from 32 bits neither overflow nor vanish in 64.
+/// √(a² + b²). In 64 bits the squares of values computed from 32-bit floats neither overflow nor
+/// underflow.
 fn length(a: f64, b: f64) -> f64 {
     (a * a + b * b).sqrt()
 }
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn products_of_columns() {
+    fn the_gram_matrix_agrees_with_plain_sums() {
         let dim = 21;
         let mut rng = Rng::new(1, Purpose::Start, 0, 0);
         let row = |_| (0..dim).map(|_| rng.unit() as f32 - 0.5).collect();
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rank_of_simple_sets() {
+    fn the_rank_of_known_sets() {
         let axes: Vec<Vec<f32>> =
             (0..8).map(|at| (0..8).map(|k| f32::from(u8::from(k == at))).collect()).collect();
         let rank = |rows: &[Vec<f32>]| effective_rank(rows.iter().map(Vec::as_slice), 8);

@@ -14,17 +14,19 @@ pub struct Blocks {
     pub rows: usize,
     /// The length of a row.
     pub dim: usize,
-    /// The numbers, row by row.
+    /// The values, row by row.
     values: Aligned,
 }
 
 impl Blocks {
     /// Rows in a block of a table of n rows. Sixteen blocks make rounds of eight tasks, which two,
-    /// four and eight threads divide evenly; larger tables have more, so that two blocks fit the
-    /// second-level cache, until blocks get too small.
+    /// four and eight threads divide evenly. Larger tables have 32, so that two blocks are more likely
+    /// to fit the second-level cache, but no more unless a block would exceed [`Pair::ROWS`]: with more
+    /// blocks, a row has fewer pairs in each task.
     pub fn rows_for(n: usize, dim: usize) -> usize {
         /// About the size of a block.
         const BYTES: usize = 1 << 20;
+        /// The number of blocks is a multiple of this.
         const STEP: usize = 16;
         const MOST: usize = 32;
         let count = (n.saturating_mul(dim * 4) / BYTES).next_multiple_of(STEP).clamp(STEP, MOST);

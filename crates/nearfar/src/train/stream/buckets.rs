@@ -1,8 +1,8 @@
 //! The pairs of one block of centres, by the block of the other node.
 //!
 //! The length of each list is not known in advance, and lists that double as they grow would take up
-//! to twice the memory. So all lists of a block share one array, and take chunks of it: each list
-//! wastes less than a chunk.
+//! to twice the memory. So all lists of a block share one array, and take chunks of it as they grow:
+//! each list leaves less than a chunk unused. The array has a spare chunk for each list.
 
 use super::kernel::Pair;
 use crate::memory;
@@ -11,13 +11,13 @@ use crate::simd::PIECE;
 /// Lists of pairs, one for each block of other nodes.
 #[derive(Default)]
 pub struct Buckets {
-    /// The chunks, one after the other.
+    /// The chunks of all lists, one after the other.
     pairs: Vec<Pair>,
-    /// How many of them are in use.
+    /// The number of chunks in use.
     used: usize,
-    /// The chunks of each list, in its order.
+    /// The indices of the chunks of each list, in increasing order.
     chunks: Vec<Vec<u32>>,
-    /// Where the next pair of each list goes; a multiple of [`CHUNK`] means to a new chunk.
+    /// The index of the next pair of each list; a multiple of [`CHUNK`] stands for a new chunk.
     next: Vec<usize>,
 }
 
@@ -26,22 +26,24 @@ pub struct Buckets {
 const CHUNK: usize = 64 * PIECE;
 
 impl Buckets {
-    /// The memory of so many lists with so many pairs in total, at most.
+    /// About the memory of so many lists with so many pairs in total.
     pub fn bytes(lists: u64, pairs: u64) -> u64 {
         let unused = lists.saturating_mul(CHUNK as u64);
         pairs.saturating_add(unused).saturating_mul(size_of::<Pair>() as u64)
     }
 
-    /// Empties all lists, of which there will be `lists` with about so many pairs in total.
+    /// Empties all lists, and prepares `lists` of them for so many pairs in total. An array that is
+    /// large enough is kept; with more pairs than announced it grows.
     pub(super) fn clear(&mut self, lists: usize, pairs: usize) {
         self.used = 0;
         self.chunks.resize_with(lists, Vec::new);
         self.chunks.iter_mut().for_each(Vec::clear);
         self.next.clear();
         self.next.resize(lists, 0);
-        // Pages that are not written take no memory.
         let capacity = pairs.next_multiple_of(CHUNK) + lists * CHUNK;
         if self.pairs.len() < capacity {
+            // The old array is freed first. `zeroed` writes all of the new one, as `Pair` is not a
+            // primitive type: it takes its whole memory at once.
             self.pairs = Vec::new();
             self.pairs = memory::zeroed(capacity);
         }
@@ -58,7 +60,7 @@ impl Buckets {
         self.next[list] = at + 1;
     }
 
-    /// Adds a chunk to a list; returns where it begins.
+    /// Adds a chunk to a list, and returns the index of its first pair.
     #[cold]
     fn add_chunk(&mut self, list: usize) -> usize {
         let at = self.used * CHUNK;
@@ -86,7 +88,7 @@ impl Buckets {
         self.chunks.get(list).into_iter().flatten().map(move |&chunk| {
             let start = chunk as usize * CHUNK;
             let end = start + CHUNK;
-            // The last chunk is the one that the next pair goes to, unless it is full.
+            // Only the last chunk can contain `next`; if it is full, `next` is its end.
             &self.pairs[start..if (start..end).contains(&next) { next } else { end }]
         })
     }

@@ -27,7 +27,7 @@ use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::simd::{InstructionSet, LANES};
 use blocks::Blocks;
-use kernel::{Rows, Step, train_pairs};
+use kernel::{PairRows, Step, train_pairs};
 pub(super) use memory::{bytes, bytes_ahead, epochs_ahead, passes};
 use sampling::{EpochPairs, PairSources, Sampling};
 use schedule::{back_and_forth, group_size, rounds};
@@ -285,14 +285,14 @@ impl BucketTask<'_> {
 
 impl BlockRows<'_> {
     /// Centres and other nodes both in this block.
-    fn alone(&mut self, dim: usize) -> Rows<'_> {
-        Rows { dim, centres: self.centres, others: self.contexts.as_deref_mut() }
+    fn alone(&mut self, dim: usize) -> PairRows<'_> {
+        PairRows { dim, centres: self.centres, others: self.contexts.as_deref_mut() }
     }
 
     /// Centres in this block, other nodes in another.
-    fn with<'a>(&'a mut self, other: &'a mut BlockRows<'_>, dim: usize) -> Rows<'a> {
+    fn with<'a>(&'a mut self, other: &'a mut BlockRows<'_>, dim: usize) -> PairRows<'a> {
         let others = other.contexts.as_deref_mut().unwrap_or(other.centres);
-        Rows { dim, centres: self.centres, others: Some(others) }
+        PairRows { dim, centres: self.centres, others: Some(others) }
     }
 }
 
@@ -392,7 +392,7 @@ mod tests {
         };
 
         // With steps of size zero, the loss is that of all pairs.
-        let still = Step { near: 0.0, far: 0.0, shrink: 1.0 };
+        let still = Step { positive: 0.0, negative: 0.0, shrink: 1.0 };
         let row = |node: usize| &start.centres.values()[node * DIM..][..DIM];
         let mut expected = 0.0_f64;
         for (p, buckets) in pairs.buckets.iter().enumerate() {
@@ -400,7 +400,7 @@ mod tests {
                 for pair in buckets.list(q).flatten() {
                     let (i, j) = (p * rows + pair.centre(), q * rows + pair.other());
                     let dot: f32 = row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum();
-                    let x = f64::from(if pair.near() { dot } else { -dot });
+                    let x = f64::from(if pair.is_positive() { dot } else { -dot });
                     expected += (-x).exp().ln_1p();
                 }
             }

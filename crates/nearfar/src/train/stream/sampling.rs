@@ -98,8 +98,9 @@ impl EpochPairs {
         let sample = |(block, buckets): (usize, &mut Buckets)| {
             let index = BlockIndex::new(sources.rows);
             let drawn = is_ahead.then(|| ahead.of(block, epoch));
-            let far = Vec::new();
-            let mut sampler = BlockSampler { sources, sampling, epoch, index, buckets, drawn, far };
+            let buffer = Vec::new();
+            let mut sampler =
+                BlockSampler { sources, sampling, epoch, index, buckets, drawn, buffer };
             match &windows {
                 None => sampler.walks(block),
                 Some(windows) => sampler.windows(block, windows),
@@ -213,8 +214,8 @@ struct BlockSampler<'a> {
     buckets: &'a mut Buckets,
     /// Negatives that were drawn ahead and are not used yet.
     drawn: Option<&'a [Node]>,
-    /// A buffer for others.
-    far: Vec<Node>,
+    /// A buffer for the negatives of a centre, where none were drawn ahead.
+    buffer: Vec<Node>,
 }
 
 impl BlockSampler<'_> {
@@ -228,8 +229,8 @@ impl BlockSampler<'_> {
             let mut first = 0;
             for &(centre, count) in counts {
                 let windows = first..first + count;
-                let near = |walk: usize| nodes[walk..].iter().step_by(walks).skip(1);
-                self.centre(centre, windows.map(near));
+                let contexts = |walk: usize| nodes[walk..].iter().step_by(walks).skip(1);
+                self.centre(centre, windows.map(contexts));
                 first += count;
             }
         });
@@ -244,7 +245,7 @@ impl BlockSampler<'_> {
         }
     }
 
-    /// Makes space for the pairs of so many windows.
+    /// Empties the buckets, and makes space for the pairs of so many windows.
     fn reserve(&mut self, windows: usize) {
         let Sampling { context, negatives, .. } = self.sampling;
         self.buckets.clear(self.sources.blocks(), windows * (context - 1 + negatives));
@@ -257,28 +258,30 @@ impl BlockSampler<'_> {
     where
         W: Iterator<Item = &'b Node>,
     {
-        let Self { sources, sampling, epoch, index, buckets, drawn, far } = self;
+        let Self { sources, sampling, epoch, index, buckets, drawn, buffer } = self;
         let count = sources.negatives_of(centre, *sampling);
         let all = windows.len() * count;
-        let far = if let Some(drawn) = drawn {
-            let (far, later) = drawn.split_at(all);
+        let negatives = if let Some(drawn) = drawn {
+            let (negatives, later) = drawn.split_at(all);
             *drawn = later;
-            far
+            negatives
         } else {
-            far.resize(all, 0);
+            buffer.resize(all, 0);
             let mut rng = sampling.negatives_stream(centre, *epoch);
-            sources.negatives.fill(centre, &mut rng, far);
-            &*far
+            sources.negatives.fill(centre, &mut rng, buffer);
+            &*buffer
         };
         let (_, row) = index.locate(centre);
-        let mut push = |node: Node, near: bool| {
+        let mut push = |node: Node, positive: bool| {
             let (block, other) = index.locate(node);
-            buckets.push(block, Pair::new(row, other, near));
+            buckets.push(block, Pair::new(row, other, positive));
         };
-        for (window, near) in windows.enumerate() {
+        for (window, contexts) in windows.enumerate() {
             // A pair of a node with itself carries no information.
-            near.filter(|&&node| node != centre).for_each(|&node| push(node, true));
-            far[window * count..(window + 1) * count].iter().for_each(|&node| push(node, false));
+            contexts.filter(|&&node| node != centre).for_each(|&node| push(node, true));
+            for &node in &negatives[window * count..(window + 1) * count] {
+                push(node, false);
+            }
         }
     }
 }

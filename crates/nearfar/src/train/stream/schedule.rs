@@ -24,17 +24,17 @@ pub fn back_and_forth(left: usize, right: usize) -> impl Iterator<Item = (usize,
 /// block with itself. Every pair is in exactly one round.
 pub fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
     let mut rounds = vec![(0..count).map(|p| (p, p)).collect::<Vec<_>>()];
-    // The circle method: one seat is fixed, the others rotate by one a round. With an odd count,
-    // one of them rests in each round.
+    // The circle method: one seat is fixed, the others rotate by one per round. With an odd count,
+    // one block is left out of each round.
     let seats = count.next_multiple_of(2);
     for round in 0..seats.saturating_sub(1) {
         let seat = |at: usize| match at {
             0 => 0,
             _ => (at - 1 + round) % (seats - 1) + 1,
         };
-        let meet = (0..seats / 2).map(|at| (seat(at), seat(seats - 1 - at)));
-        let meet = meet.map(|(p, q)| (p.min(q), p.max(q))).filter(|&(_, q)| q < count);
-        rounds.push(meet.collect());
+        let pairs = (0..seats / 2).map(|at| (seat(at), seat(seats - 1 - at)));
+        let pairs = pairs.map(|(p, q)| (p.min(q), p.max(q))).filter(|&(_, q)| q < count);
+        rounds.push(pairs.collect());
     }
     rounds
 }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn back_and_forth_visits_all_and_never_changes_both() {
+    fn back_and_forth_visits_all_and_changes_one_side_at_a_time() {
         for (left, right) in [(1, 1), (4, 4), (4, 1), (1, 3), (3, 2)] {
             let all: Vec<_> = back_and_forth(left, right).collect();
             assert_eq!(all.iter().collect::<HashSet<_>>().len(), left * right);

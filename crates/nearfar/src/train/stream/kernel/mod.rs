@@ -1,58 +1,58 @@
-//! The arithmetic of training: a list of pairs, some to pull together and some to push apart.
+//! The arithmetic of training: SGD steps for a list of positive and negative pairs.
 //!
 //! # Derivation
 //!
-//! A pair (i, j) with label y = 1 (near) or 0 (far) adds −log σ(z_i·z_j) or −log σ(−z_i·z_j) to the
-//! loss. In both cases the gradient is (σ(z_i·z_j) − y) z_j at z_i, and the same with i and j
+//! A pair (i, j) with label y = 1 (positive) or 0 (negative) adds −log σ(z_i·z_j) or −log σ(−z_i·z_j)
+//! to the loss. In both cases the gradient is (σ(z_i·z_j) − y) z_j at z_i, and the same with i and j
 //! exchanged at z_j. So with g = rate · (y − σ(z_i·z_j)) a step is
 //!
 //! ```text
 //! z_i += g z_j        z_j += g z_i
 //! ```
 //!
-//! and a far pair also pulls its centre to the origin, z_i *= shrink. (Pairs of one centre that
-//! follow one another do this together, after their steps.)
+//! L2 regularisation is applied at negative pairs, to the centre: z_i *= shrink. (For consecutive
+//! pairs of one centre within a piece, once, after their steps.)
 //!
-//! Done pair by pair, each would wait for its own product, sigmoid and update before the next
-//! could begin. So pairs are taken [`PIECE`] at a time, in three passes: all products, all g, all
-//! updates. Within a pass no pair waits for another; the rows of a piece stay in the nearest
-//! cache between the passes. The g of a piece are those of the vectors before it. Pairs of one
-//! centre should follow one another: it then stays in registers, and the other ends see it as it
-//! was before. (If they saw it as it moves, a node that meets its centre ten times in a piece
-//! would feed its own steps back to itself, and around hubs vectors would explode.)
+//! Pair by pair, each product, sigmoid and update would wait for those before it. So pairs are
+//! taken [`PIECE`] at a time, in three passes: all products, all g, all updates. Within a pass no
+//! pair waits for another, and between passes the rows of a piece stay in the first-level cache. All
+//! g of a piece are computed from the vectors before it. Pairs of one centre should be consecutive:
+//! the centre then stays in registers, and the other nodes are updated with its old value. (With its
+//! new value, a node that is paired with its centre ten times in a piece would amplify its own
+//! steps, and around hubs training would diverge.)
 //!
 //! The algorithm is written once, over a [`Vector`] of any instruction set ([`crate::simd`]).
 
 #![allow(unsafe_code)]
-#![allow(clippy::inline_always, reason = "a vector that is not inlined is not in a register")]
+#![allow(clippy::inline_always, reason = "vectors stay in registers only if inlined")]
 
 use crate::simd::{InstructionSet, LANES, PIECE, Vector, Work, sigmoid_loss};
 
-/// The sizes of a step.
+/// The sizes of an SGD step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The rate for pairs that are near.
-    pub near: f32,
-    /// The rate for pairs that are far.
-    pub far: f32,
-    /// What the centre is multiplied with for each far pair.
+    /// The learning rate of positive pairs.
+    pub positive: f32,
+    /// The learning rate of negative pairs.
+    pub negative: f32,
+    /// The regularisation factor: the centre is multiplied by it for each negative pair.
     pub shrink: f32,
 }
 
-/// A pair in 31 bits: the row of its centre, the row of its other end, and whether it is near.
+/// A pair in 31 bits: the row of its centre, the row of its other node, and whether it is positive.
 /// Rows are counted from the start of their block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair(u32);
 
 impl Pair {
-    /// The most rows that a block can have.
+    /// The maximum number of rows in a block.
     pub const ROWS: usize = 1 << 15;
 
     /// A pair; rows are below [`ROWS`](Self::ROWS).
     #[inline]
-    pub fn new(centre: u32, other: u32, near: bool) -> Self {
+    pub fn new(centre: u32, other: u32, positive: bool) -> Self {
         debug_assert!(centre < Self::ROWS as u32 && other < Self::ROWS as u32);
-        Self(centre << 16 | other << 1 | u32::from(near))
+        Self(centre << 16 | other << 1 | u32::from(positive))
     }
 
     /// The row of the centre.
@@ -61,37 +61,37 @@ impl Pair {
         (self.0 >> 16) as usize
     }
 
-    /// The row of the other end.
+    /// The row of the other node.
     #[inline]
     pub fn other(self) -> usize {
         (self.0 >> 1 & 0x7fff) as usize
     }
 
-    /// Whether it is to be pulled together.
+    /// Whether the pair is positive.
     #[inline]
-    pub fn near(self) -> bool {
+    pub fn is_positive(self) -> bool {
         self.0 & 1 == 1
     }
 }
 
-/// Where the rows of pairs are: those of the centres, and of the other ends if they are elsewhere.
+/// The blocks that contain the rows of pairs.
 #[derive(Debug)]
-pub struct Rows<'a> {
-    /// Numbers in a row, a multiple of [`LANES`].
+pub struct PairRows<'a> {
+    /// Length of a row, a multiple of [`LANES`].
     pub dim: usize,
     /// The block of the centres.
     pub centres: &'a mut [f32],
-    /// The block of the other ends; `None` if it is the same one.
+    /// The block of the other nodes; `None` if it is the same one.
     pub others: Option<&'a mut [f32]>,
 }
 
-/// Trains pairs in their order. Returns the sum of their losses, each before its step.
+/// Trains pairs in order. Returns the sum of their losses, each before its step.
 ///
 /// # Panics
 ///
-/// If a pair is outside of the rows, or the length of a row is not a multiple of [`LANES`].
-pub fn train_pairs(set: InstructionSet, rows: Rows<'_>, pairs: &[Pair], step: Step) -> f64 {
-    let Rows { dim, centres, others } = rows;
+/// If a row of a pair is out of range, or the length of a row is not a multiple of [`LANES`].
+pub fn train_pairs(set: InstructionSet, rows: PairRows<'_>, pairs: &[Pair], step: Step) -> f64 {
+    let PairRows { dim, centres, others } = rows;
     assert!(dim > 0 && dim.is_multiple_of(LANES), "rows are padded");
     let count = centres.len() / dim;
     let centres = centres.as_mut_ptr();
@@ -99,21 +99,21 @@ pub fn train_pairs(set: InstructionSet, rows: Rows<'_>, pairs: &[Pair], step: St
         Some(others) => (others.as_mut_ptr(), others.len() / dim),
         None => (centres, count),
     };
-    // SAFETY: nothing is asked for.
-    let (centre, other) = unsafe { set.run(Farthest { pairs }) };
-    assert!(pairs.is_empty() || (centre < count && other < other_count), "pairs are in their rows");
-    let place = Place { dim, centres, others };
-    // SAFETY: the pairs were just checked to lie in the rows, which we have borrowed for
-    // writing.
-    unsafe { set.run(Train { place, pairs, step }) }
+    // SAFETY: the work requires nothing but the instruction set.
+    let (centre, other) = unsafe { set.run(LargestRows { pairs }) };
+    assert!(pairs.is_empty() || (centre < count && other < other_count), "pairs are in range");
+    let rows = RowPointers { dim, centres, others };
+    // SAFETY: the rows of all pairs were just checked to be in range, and both blocks are borrowed
+    // mutably.
+    unsafe { set.run(TrainPairs { rows, pairs, step }) }
 }
 
-/// The largest row of a centre and of another end.
-struct Farthest<'a> {
+/// The largest row of a centre, and of another node.
+struct LargestRows<'a> {
     pairs: &'a [Pair],
 }
 
-impl Work for Farthest<'_> {
+impl Work for LargestRows<'_> {
     type Out = (usize, usize);
 
     #[inline(always)]
@@ -127,66 +127,69 @@ impl Work for Farthest<'_> {
     }
 }
 
-/// Pairs to be trained, all of them in their rows.
-struct Train<'a> {
-    place: Place,
+/// Pairs to be trained, with all their rows in range.
+struct TrainPairs<'a> {
+    rows: RowPointers,
     pairs: &'a [Pair],
     step: Step,
 }
 
-impl Work for Train<'_> {
+impl Work for TrainPairs<'_> {
     type Out = f64;
 
     #[inline(always)]
     unsafe fn on<V: Vector>(self) -> f64 {
-        // SAFETY: promised by the caller, and by whoever made this.
-        unsafe { train_rows_of_any_length::<V>(self.place, self.pairs, self.step) }
+        // SAFETY: the caller guarantees the instruction set; `train_pairs`, the rows.
+        unsafe { train_rows_of_any_length::<V>(self.rows, self.pairs, self.step) }
     }
 }
 
-/// [`Rows`] as addresses: centres and others may be the same.
+/// [`PairRows`] as pointers, as centres and others may be the same block.
 #[derive(Clone, Copy)]
-struct Place {
+struct RowPointers {
     dim: usize,
     centres: *mut f32,
     others: *mut f32,
 }
 
-impl Place {
-    /// The addresses of the two rows of a pair.
+impl RowPointers {
+    /// The rows of the centre and of the other node of a pair.
     ///
     /// # Safety
     ///
-    /// Both rows are there.
+    /// Both rows are in range.
     #[inline(always)]
     unsafe fn of(self, pair: Pair) -> (*mut f32, *mut f32) {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             (self.centres.add(pair.centre() * self.dim), self.others.add(pair.other() * self.dim))
         }
     }
 }
 
-/// The algorithm, for any [`Vector`]. Where the length of a row is a usual one, the compiler gets
-/// to know it.
+/// The algorithm, for any [`Vector`]. For usual lengths of a row it is compiled with a constant.
 ///
 /// # Safety
 ///
-/// As for [`Vector`]; and every pair lies in the rows.
+/// As for [`Vector`]; and the rows of all pairs are in range.
 #[inline(always)]
-unsafe fn train_rows_of_any_length<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64 {
-    // SAFETY: promised by the caller.
+unsafe fn train_rows_of_any_length<V: Vector>(
+    rows: RowPointers,
+    pairs: &[Pair],
+    step: Step,
+) -> f64 {
+    // SAFETY: guaranteed by the caller.
     unsafe {
-        match place.dim {
-            64 => train_rows::<V>(Place { dim: 64, ..place }, pairs, step),
-            128 => train_rows::<V>(Place { dim: 128, ..place }, pairs, step),
-            _ => train_rows::<V>(place, pairs, step),
+        match rows.dim {
+            64 => train_rows::<V>(RowPointers { dim: 64, ..rows }, pairs, step),
+            128 => train_rows::<V>(RowPointers { dim: 128, ..rows }, pairs, step),
+            _ => train_rows::<V>(rows, pairs, step),
         }
     }
 }
 
 /// Runs a pass over rows of any length: in panels of eight vectors, then of four, two and one.
-/// Usual lengths are one panel.
+/// Rows of 16, 32, 64 and 128 floats are one panel.
 macro_rules! in_panels {
     ($dim:expr, $pass:ident::<$vector:ident>($($argument:expr),*)) => {{
         let (mut from, vectors) = (0, $dim / LANES);
@@ -212,70 +215,75 @@ macro_rules! in_panels {
 ///
 /// That of [`train_rows_of_any_length`].
 #[inline(always)]
-unsafe fn train_rows<V: Vector>(place: Place, pairs: &[Pair], step: Step) -> f64 {
+unsafe fn train_rows<V: Vector>(rows: RowPointers, pairs: &[Pair], step: Step) -> f64 {
     let (pieces, rest) = pairs.as_chunks::<PIECE>();
     let mut loss = 0.0;
     for (at, piece) in pieces.iter().enumerate() {
         let next = pieces.get(at + 1).unwrap_or(piece);
-        // SAFETY: promised by the caller.
-        loss += f64::from(unsafe { train_piece::<V>(place, piece, next, step) });
+        // SAFETY: guaranteed by the caller.
+        loss += f64::from(unsafe { train_piece::<V>(rows, piece, next, step) });
     }
-    // SAFETY: promised by the caller.
-    loss + f64::from(unsafe { train_piece::<V>(place, rest, rest, step) })
+    // SAFETY: guaranteed by the caller.
+    loss + f64::from(unsafe { train_piece::<V>(rows, rest, rest, step) })
 }
 
-/// Trains a piece, while the rows of the next one are fetched. Returns the sum of losses.
+/// Trains a piece, and prefetches the rows of the next one. Returns the sum of losses.
 ///
 /// # Safety
 ///
 /// That of [`train_rows_of_any_length`]; the next piece is as long as this one.
 #[inline(always)]
-unsafe fn train_piece<V: Vector>(place: Place, piece: &[Pair], next: &[Pair], step: Step) -> f32 {
-    // SAFETY: promised by the caller.
+unsafe fn train_piece<V: Vector>(
+    rows: RowPointers,
+    piece: &[Pair],
+    next: &[Pair],
+    step: Step,
+) -> f32 {
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut products = [V::zero(); PIECE];
-        in_panels!(place.dim, multiply::<V>(place, piece, &mut products));
+        in_panels!(rows.dim, multiply::<V>(rows, piece, &mut products));
         let mut x = V::sums(&products);
-        // y − σ(z_i·z_j) is 1 − σ(x) with x = z_i·z_j for a near pair; with x = −z_i·z_j for a far
-        // one it is the same but for the sign.
+        // y − σ(z_i·z_j) is 1 − σ(x) with x = z_i·z_j for a positive pair, and −(1 − σ(x)) with
+        // x = −z_i·z_j for a negative one.
         let (mut g, mut losses) = ([0.0; PIECE], [0.0; PIECE]);
         for (pair, (x, g)) in piece.iter().zip(x.iter_mut().zip(&mut g)) {
-            (*x, *g) = if pair.near() { (*x, step.near) } else { (-*x, -step.far) };
+            (*x, *g) = if pair.is_positive() { (*x, step.positive) } else { (-*x, -step.negative) };
         }
         for ((x, g), loss) in x.iter().zip(&mut g).zip(&mut losses) {
-            let (wrong, cost) = sigmoid_loss(*x);
-            *g *= wrong;
-            *loss = cost;
+            let (error, of_pair) = sigmoid_loss(*x);
+            *g *= error;
+            *loss = of_pair;
         }
         losses[piece.len()..].fill(0.0);
-        in_panels!(place.dim, update::<V>(place, piece, next, &g, step.shrink));
+        in_panels!(rows.dim, update::<V>(rows, piece, next, &g, step.shrink));
         V::load(losses.as_ptr()).sum()
     }
 }
 
-/// Adds to z_i·z_j of every pair of a piece what `WIDTH` vectors of each row from `from` on make of
-/// it. A centre stays in registers as long as its pairs follow one another.
+/// Adds to z_i·z_j of every pair of a piece the products of `WIDTH` vectors, from dimension `from` on.
+/// A centre stays in registers while its pairs are consecutive.
 ///
 /// # Safety
 ///
-/// That of [`train_rows_of_any_length`], and rows go on for so long.
+/// That of [`train_rows_of_any_length`], and rows have at least `from` + `WIDTH` · [`LANES`] elements.
 #[inline(always)]
 unsafe fn multiply<V: Vector, const WIDTH: usize>(
     from: usize,
-    place: Place,
+    rows: RowPointers,
     piece: &[Pair],
     products: &mut [V; PIECE],
 ) {
     let mut at = 0;
     while at < piece.len() {
         let row = piece[at].centre();
-        // SAFETY: the caller promises that all rows are there.
+        // SAFETY: the caller guarantees that all rows are in range.
         unsafe {
-            let centre = place.of(piece[at]).0.add(from);
+            let centre = rows.of(piece[at]).0.add(from);
             let centre: [V; WIDTH] = std::array::from_fn(|part| V::load(centre.add(part * LANES)));
             while at < piece.len() && piece[at].centre() == row {
-                let other = place.of(piece[at]).1.add(from);
-                // Two sums, so that neither waits long for itself.
+                let other = rows.of(piece[at]).1.add(from);
+                // Two sums: the additions of one do not wait for those of the other.
                 let mut sums = [products[at], V::zero()];
                 for (part, centre) in centre.iter().enumerate() {
                     let other = V::load(other.add(part * LANES));
@@ -288,15 +296,16 @@ unsafe fn multiply<V: Vector, const WIDTH: usize>(
     }
 }
 
-/// The steps of a piece, in `WIDTH` vectors of each row from `from` on.
+/// Takes the steps of a piece in `WIDTH` vectors of each row, from dimension `from` on.
 ///
 /// # Safety
 ///
-/// That of [`train_rows_of_any_length`], and rows go on for so long.
+/// That of [`train_rows_of_any_length`], and rows have at least `from` + `WIDTH` · [`LANES`] elements;
+/// the next piece is as long as this one.
 #[inline(always)]
 unsafe fn update<V: Vector, const WIDTH: usize>(
     from: usize,
-    place: Place,
+    rows: RowPointers,
     piece: &[Pair],
     next: &[Pair],
     g: &[f32; PIECE],
@@ -305,20 +314,20 @@ unsafe fn update<V: Vector, const WIDTH: usize>(
     let mut at = 0;
     while at < piece.len() {
         let row = piece[at].centre();
-        // SAFETY: the caller promises that all rows are there.
+        // SAFETY: the caller guarantees that all rows are in range.
         unsafe {
-            let centre = place.of(piece[at]).0.add(from);
+            let centre = rows.of(piece[at]).0.add(from);
             let old: [V; WIDTH] = std::array::from_fn(|part| V::load(centre.add(part * LANES)));
-            let (mut new, mut pull) = (old, 1.0);
+            let (mut new, mut factor) = (old, 1.0);
             while at < piece.len() && piece[at].centre() == row {
-                let (near_by, far_off) = place.of(next[at]);
-                (0..WIDTH).for_each(|part| V::prefetch(far_off.add(from + part * LANES)));
+                let (next_centre, next_other) = rows.of(next[at]);
+                (0..WIDTH).for_each(|part| V::prefetch(next_other.add(from + part * LANES)));
                 // In a large table a bucket has few pairs for each centre.
                 if at == 0 || next[at].centre() != next[at - 1].centre() {
-                    (0..WIDTH).for_each(|part| V::prefetch(near_by.add(from + part * LANES)));
+                    (0..WIDTH).for_each(|part| V::prefetch(next_centre.add(from + part * LANES)));
                 }
-                let other = place.of(piece[at]).1.add(from);
-                pull *= if piece[at].near() { 1.0 } else { shrink };
+                let other = rows.of(piece[at]).1.add(from);
+                factor *= if piece[at].is_positive() { 1.0 } else { shrink };
                 let g = V::splat(g[at]);
                 for (part, (old, new)) in old.iter().zip(&mut new).enumerate() {
                     let b = V::load(other.add(part * LANES));
@@ -327,9 +336,9 @@ unsafe fn update<V: Vector, const WIDTH: usize>(
                 }
                 at += 1;
             }
-            let pull = V::splat(pull);
+            let factor = V::splat(factor);
             for (part, new) in new.iter().enumerate() {
-                pull.mul(*new).store(centre.add(part * LANES));
+                factor.mul(*new).store(centre.add(part * LANES));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Kernels against plain words, against each other, and against finite differences.
+//! Kernels against a naive implementation, against each other, and against finite differences.
 
 use super::*;
 use crate::rng::{Purpose, Rng};
@@ -9,10 +9,10 @@ fn random(len: usize, seed: u64) -> Vec<f32> {
 }
 
 fn pairs(list: &[(u32, u32, bool)]) -> Vec<Pair> {
-    list.iter().map(|&(centre, other, near)| Pair::new(centre, other, near)).collect()
+    list.iter().map(|&(centre, other, positive)| Pair::new(centre, other, positive)).collect()
 }
 
-/// The same steps in plain words and double precision, for pairs of one piece.
+/// The same steps in plain loops and double precision, for pairs of one piece.
 fn naive(dim: usize, centres: &[f32], others: &[f32], pairs: &[Pair], step: Step) -> Vec<f64> {
     let rows = |rows: &[f32]| rows.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
     let (mut centres, mut others) = (rows(centres), rows(others));
@@ -22,10 +22,10 @@ fn naive(dim: usize, centres: &[f32], others: &[f32], pairs: &[Pair], step: Step
             let (a, b) = (&centres[pair.centre() * dim..], &others[pair.other() * dim..]);
             let dot: f64 = a.iter().zip(b).take(dim).map(|(a, b)| a * b).sum();
             let sigmoid = 1.0 / (1.0 + (-dot).exp());
-            if pair.near() {
-                f64::from(step.near) * (1.0 - sigmoid)
+            if pair.is_positive() {
+                f64::from(step.positive) * (1.0 - sigmoid)
             } else {
-                f64::from(step.far) * -sigmoid
+                f64::from(step.negative) * -sigmoid
             }
         })
         .collect();
@@ -40,7 +40,7 @@ fn naive(dim: usize, centres: &[f32], others: &[f32], pairs: &[Pair], step: Step
             others[j] += g * old;
         }
     }
-    for pair in pairs.iter().filter(|pair| !pair.near()) {
+    for pair in pairs.iter().filter(|pair| !pair.is_positive()) {
         let row = &mut centres[pair.centre() * dim..][..dim];
         for value in row {
             *value *= f64::from(step.shrink);
@@ -50,18 +50,18 @@ fn naive(dim: usize, centres: &[f32], others: &[f32], pairs: &[Pair], step: Step
 }
 
 #[test]
-fn all_kernels_agree_with_plain_words() {
-    let step = Step { near: 0.1, far: 0.05, shrink: 0.99 };
+fn kernels_agree_with_the_naive_implementation() {
+    let step = Step { positive: 0.1, negative: 0.05, shrink: 0.99 };
     let list = [(1, 3, true), (1, 7, true), (1, 3, false), (0, 4, true), (2, 1, false)];
     for dim in [16, 32, 48, 64, 112, 128, 144, 304] {
         let (centres, others) = (random(3 * dim, 1), random(8 * dim, 2));
         let expected = naive(dim, &centres, &others, &pairs(&list), step);
         for kernel in InstructionSet::available() {
             let (mut centres, mut others) = (centres.clone(), others.clone());
-            let rows = Rows { dim, centres: &mut centres, others: Some(&mut others) };
+            let rows = PairRows { dim, centres: &mut centres, others: Some(&mut others) };
             train_pairs(kernel, rows, &pairs(&list), step);
             for (found, expected) in centres.iter().chain(&others).zip(&expected) {
-                assert!((f64::from(*found) - expected).abs() < 1e-5, "{kernel:?}, {dim} wide");
+                assert!((f64::from(*found) - expected).abs() < 1e-5, "{kernel:?}, dim {dim}");
             }
         }
     }
@@ -70,7 +70,7 @@ fn all_kernels_agree_with_plain_words() {
 #[test]
 fn kernels_agree_over_many_pieces_in_one_block() {
     let dim = 48;
-    let step = Step { near: 0.1, far: 0.05, shrink: 0.99 };
+    let step = Step { positive: 0.1, negative: 0.05, shrink: 0.99 };
     let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
     let mut list = vec![];
     for centre in 0..30 {
@@ -83,7 +83,7 @@ fn kernels_agree_over_many_pieces_in_one_block() {
         .into_iter()
         .map(|kernel| {
             let mut block = random(30 * dim, 2);
-            let rows = Rows { dim, centres: &mut block, others: None };
+            let rows = PairRows { dim, centres: &mut block, others: None };
             let loss = train_pairs(kernel, rows, &pairs(&list), step);
             (block, loss)
         })
@@ -95,16 +95,15 @@ fn kernels_agree_over_many_pieces_in_one_block() {
 }
 
 #[test]
-#[should_panic(expected = "pairs are in their rows")]
-fn a_pair_outside_of_its_rows_is_refused() {
-    let step = Step { near: 0.1, far: 0.1, shrink: 1.0 };
-    let rows = Rows { dim: 16, centres: &mut [0.0; 32], others: None };
+#[should_panic(expected = "pairs are in range")]
+fn a_row_out_of_range_panics() {
+    let step = Step { positive: 0.1, negative: 0.1, shrink: 1.0 };
+    let rows = PairRows { dim: 16, centres: &mut [0.0; 32], others: None };
     train_pairs(InstructionSet::detect(), rows, &pairs(&[(0, 1, true), (1, 2, true)]), step);
 }
 
-/// The step goes down the gradient of the loss, as finite differences measure it.
 #[test]
-fn a_step_is_the_gradient() {
+fn steps_follow_the_gradient_by_finite_differences() {
     let dim = 16;
     let (centre, block) = (random(dim, 3), random(4 * dim, 4));
     let list = pairs(&[(0, 1, true), (0, 2, false), (0, 3, false)]);
@@ -116,11 +115,11 @@ fn a_step_is_the_gradient() {
         let log_sigmoid = |x: f64| -(1.0 + (-x).exp()).ln();
         -log_sigmoid(dot(1)) - log_sigmoid(-dot(2)) - log_sigmoid(-dot(3))
     };
-    // Small, as the pairs of a piece see one another's steps.
+    // Small, as pairs are updated one after the other.
     let rate = 1e-3;
     let (mut moved, mut moved_block) = (centre.clone(), block.clone());
-    let step = Step { near: rate, far: rate, shrink: 1.0 };
-    let rows = Rows { dim, centres: &mut moved, others: Some(&mut moved_block) };
+    let step = Step { positive: rate, negative: rate, shrink: 1.0 };
+    let rows = PairRows { dim, centres: &mut moved, others: Some(&mut moved_block) };
     let before = train_pairs(InstructionSet::detect(), rows, &list, step);
     assert!((before - loss(&centre, &block)).abs() < 1e-4);
     let change = 1e-2;
@@ -145,10 +144,10 @@ fn a_step_is_the_gradient() {
 }
 
 #[test]
-fn far_pairs_shrink_the_centre() {
+fn negative_pairs_shrink_the_centre() {
     let (mut centres, mut others) = ([1.0; 16], [0.0; 16]);
-    let step = Step { near: 0.0, far: 0.0, shrink: 0.5 };
-    let rows = Rows { dim: 16, centres: &mut centres, others: Some(&mut others) };
+    let step = Step { positive: 0.0, negative: 0.0, shrink: 0.5 };
+    let rows = PairRows { dim: 16, centres: &mut centres, others: Some(&mut others) };
     train_pairs(
         InstructionSet::detect(),
         rows,
