@@ -71,7 +71,10 @@ pub fn embed_with(
     if parts.negatives.is_some() {
         settings.negatives.negatives = Negatives::Uniform;
     }
-    let plan = TrainPlan::new(&settings, graph, budget)?;
+    let mut plan = TrainPlan::new(&settings, graph, budget)?;
+    if let Some(negatives) = &parts.negatives {
+        plan = plan.with_sampler(&**negatives, graph);
+    }
     let embedding = |vectors| {
         let embedding = Embedding::new(graph.ids().clone(), plan.dim, vectors)?;
         Ok(embedding.with_provenance(plan.provenance()))

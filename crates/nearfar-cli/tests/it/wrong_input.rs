@@ -125,7 +125,7 @@ fn invalid_options() {
     error: --gamma -100: expected −64 to 64
     error: --degree-power NaN: expected 0 to 64
     error: --landmarks 35: the graph has 34 nodes
-    negatives: landmark (1 landmarks, 0.5 kB)
+    negatives: landmark (1 landmark, 0.5 kB)
     error: the graph has one landmark, and a draw needs another; use --landmarks 2
     error: --landmarks 1.5: a fraction is above 0 and at most 1
     error: --landmarks 0: expected at least 1

@@ -16,7 +16,7 @@ use super::stream::{self, kernel::Step};
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
-use crate::negative::{Demand, NegativePlan, Negatives};
+use crate::negative::{Demand, NegativePlan, NegativeSampler, Negatives};
 
 /// All that will be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +69,8 @@ pub struct TrainPlan {
     /// Whether the windows of a centre in a batch share their negatives, as in the authors' code,
     /// where all but uniform ones do.
     pub(super) shared_negatives: bool,
+    /// Whether negatives come from a sampler that the plan does not know.
+    custom_negatives: bool,
 }
 
 /// The program itself: its code, the stacks of its threads, and parts too small to be counted.
@@ -98,6 +100,19 @@ impl TrainPlan {
         plan.memory = with_overhead(around.saturating_add(plan.negatives.peak(&demand)));
         plan.memory = plan.memory.max(budget.so_far);
         Ok(plan)
+    }
+
+    /// The same with a sampler of one's own, whose memory is not known: negatives that are drawn ahead
+    /// from it are counted, the sampler itself is not.
+    #[must_use]
+    pub(crate) fn with_sampler(mut self, sampler: &dyn NegativeSampler, graph: &Graph) -> Self {
+        let (_, ahead) = self.training_bytes(graph);
+        if sampler.prefers_batches() {
+            self.memory = self.memory.saturating_add(with_overhead(ahead));
+        }
+        self.shared_negatives = self.protocol == Some(Protocol::Paper) && !self.model.by_edges();
+        self.custom_negatives = true;
+        self
     }
 
     /// Everything but negatives and memory.
@@ -135,6 +150,7 @@ impl TrainPlan {
             shared_negatives: config.protocol == Some(Protocol::Paper)
                 && !config.model.by_edges()
                 && settings.negatives.negatives != Negatives::Uniform,
+            custom_negatives: false,
         };
         plan.walks = config.walks.or(defaults.walks).unwrap_or_else(|| plan.walks_for(graph));
         plan.passes = stream::passes(&plan, nodes);
@@ -217,7 +233,11 @@ impl TrainPlan {
             }
             _ => format!("{epochs} × {} per node", counted(self.walks, "walk")),
         };
-        let (negatives, memory) = (self.negatives.summary(), format_bytes(self.memory));
+        let negatives = match self.custom_negatives {
+            true => "custom".to_owned(),
+            false => self.negatives.summary(),
+        };
+        let memory = format_bytes(self.memory);
         format!("negatives: {negatives} · memory {memory} · {work}")
     }
 
@@ -249,7 +269,11 @@ impl TrainPlan {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        all.extend(self.negatives.provenance());
+        if self.custom_negatives {
+            all.insert("negatives".to_owned(), "custom".into());
+        } else {
+            all.extend(self.negatives.provenance());
+        }
         all
     }
 }

@@ -17,6 +17,7 @@ mod positives;
 mod projections;
 mod reports;
 mod scores;
+mod seams;
 mod tidy;
 mod trained;
 mod training;
