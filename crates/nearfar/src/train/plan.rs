@@ -233,10 +233,8 @@ impl TrainPlan {
             }
             _ => format!("{epochs} × {} per node", counted(self.walks, "walk")),
         };
-        let negatives = match self.custom_negatives {
-            true => "custom".to_owned(),
-            false => self.negatives.summary(),
-        };
+        let planned = || self.negatives.summary();
+        let negatives = if self.custom_negatives { "custom".to_owned() } else { planned() };
         let memory = format_bytes(self.memory);
         format!("negatives: {negatives} · memory {memory} · {work}")
     }
