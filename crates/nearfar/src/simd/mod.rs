@@ -1,9 +1,9 @@
-//! Vector arithmetic, written once over the small trait [`Vector`] and compiled for each instruction
+//! Vector arithmetic, written once over the small trait `Vector` and compiled for each instruction
 //! set.
 //!
 //! The set is chosen once, at run time ([`InstructionSet::detect`]). Sets differ in the order of
 //! sums, so results agree to about six digits between sets, and bit for bit within one. Plain Rust
-//! ([`scalar`]) is the reference.
+//! (`scalar`) is the reference.
 
 #![allow(unsafe_code)]
 #![allow(clippy::inline_always, reason = "vectors stay in registers only if inlined")]
@@ -19,10 +19,10 @@ mod scalar;
 
 pub(crate) use math::{exp, ln, sigmoid_loss};
 
-/// Elements of a [`Vector`]; rows of embeddings are padded with zeros to a multiple of this.
+/// Elements of a `Vector`; rows of embeddings are padded with zeros to a multiple of this.
 pub const LANES: usize = 16;
 
-/// Vectors that [`Vector::sums`] takes: as many as fit the registers together with their factors.
+/// Vectors that `Vector::sums` takes: as many as fit the registers together with their factors.
 pub const PIECE: usize = 16;
 
 /// An instruction set that this machine supports.

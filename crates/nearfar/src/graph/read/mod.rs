@@ -2,7 +2,7 @@
 //!
 //! Matrix formats state the number of nodes in a header, which nothing in the file has to bear
 //! out. A matrix of more than 1 000 000 nodes is refused if it also has more than 1000 nodes per
-//! entry ([`check_node_count`]).
+//! entry (`check_node_count`).
 
 mod ids;
 mod matrix_market;

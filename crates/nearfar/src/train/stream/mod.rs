@@ -3,7 +3,7 @@
 //! An epoch is cut into passes, so that the pairs of a pass fit memory. A pass has two halves. First
 //! its pairs are sampled and sorted into buckets ([`EpochPairs`]). Then the buckets are trained, round
 //! by round ([`rounds`]): the tasks of a round share no row, so they run in parallel, and the result
-//! does not depend on the number of threads. [`reference`] is the same algorithm, slow and obvious.
+//! does not depend on the number of threads. [`mod@reference`] is the same algorithm, slow and obvious.
 
 pub mod blocks;
 pub mod buckets;

@@ -21,7 +21,7 @@
 //! new value, a node that is paired with its centre ten times in a piece would amplify its own
 //! steps, and around hubs training would diverge.)
 //!
-//! The algorithm is written once, over a [`Vector`] of any instruction set ([`crate::simd`]).
+//! The algorithm is written once, over a `Vector` of any instruction set ([`crate::simd`]).
 
 #![allow(unsafe_code)]
 #![allow(clippy::inline_always, reason = "vectors stay in registers only if inlined")]
