@@ -359,9 +359,12 @@ impl NegativePlan {
         if let Some(landmarks) = self.measure::<u8>(graph, &components) {
             return self.build_on(landmarks, far);
         }
+        // What a failed attempt left is returned before the next one.
+        memory::give_back();
         if let Some(landmarks) = self.measure::<u16>(graph, &components) {
             return self.build_on(landmarks, far);
         }
+        memory::give_back();
         match self.measure::<u32>(graph, &components) {
             Some(landmarks) => self.build_on(landmarks, far),
             None => Err(Error::graph("a distance exceeds 4 294 967 295 hops")),
