@@ -229,7 +229,7 @@ impl TrainConfig {
     /// Checks the options against each other.
     fn validate_together(&self) -> Result<()> {
         let is_not_one = |value: f64| (value - 1.0).abs() > f64::EPSILON;
-        let (trainer, name) = (self.trainer(), self.model.name());
+        let (trainer, name) = (self.resolved_trainer(), self.model.name());
         let text = |text: &str| Problem::from(text);
         let problem = match trainer {
             _ if self.model != Model::Node2vec && (is_not_one(self.p) || is_not_one(self.q)) => {
@@ -269,7 +269,7 @@ impl TrainConfig {
     }
 
     /// The trainer: as given, or the one that the model and the protocol need.
-    pub(crate) fn trainer(&self) -> Trainer {
+    pub(crate) fn resolved_trainer(&self) -> Trainer {
         let batch = self.model.has_network() || self.protocol.is_some();
         self.trainer.unwrap_or(if batch { Trainer::Batch } else { Trainer::Stream })
     }
@@ -279,7 +279,7 @@ impl TrainConfig {
         let context = if self.model.by_edges() { 2 } else { 5 };
         let stream =
             TrainDefaults { context, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
-        match self.trainer() {
+        match self.resolved_trainer() {
             Trainer::Stream => stream,
             Trainer::Exact => TrainDefaults { epochs: 60, ..stream },
             Trainer::Batch if self.model.has_network() => {

@@ -122,7 +122,7 @@ impl TrainPlan {
         let TrainDefaults { k, epochs, lr, .. } = defaults;
         let (window, length) = window_and_length(config, &defaults);
         let epochs = config.epochs.unwrap_or(epochs);
-        let trainer = config.trainer();
+        let trainer = config.resolved_trainer();
         let nodes = graph.nodes();
         let mut plan = Self {
             model: config.model,
@@ -291,7 +291,7 @@ fn window_and_length(config: &TrainConfig, defaults: &TrainDefaults) -> (usize, 
 /// Start nodes in a batch.
 fn batch_size(config: &TrainConfig, nodes: usize) -> usize {
     const OF_A_TABLE: usize = 8;
-    let default = match config.trainer() {
+    let default = match config.resolved_trainer() {
         Trainer::Batch if !config.model.has_network() => OF_A_TABLE,
         _ => nodes,
     };
