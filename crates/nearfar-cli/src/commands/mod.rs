@@ -17,7 +17,6 @@ mod synth;
 use std::time::Instant;
 
 use nearfar::graph::{Components, Dataset, ReadOptions};
-use nearfar::parse_bytes as memory;
 
 use crate::print::{self, counted};
 

@@ -33,7 +33,7 @@ pub(crate) struct Args {
         long,
         value_name = "SIZE",
         default_value = "8GB",
-        value_parser = super::memory,
+        value_parser = nearfar::parse_bytes,
         help_heading = "Negatives"
     )]
     max_memory: u64,
