@@ -12,7 +12,8 @@ use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::simd::InstructionSet;
 use crate::train::backend::{self, Backend, Task};
-use crate::train::{Event, Settings, Sink, TrainPlan};
+use crate::train::smooth::smooth;
+use crate::train::{Event, Settings, Sink, TrainPlan, start};
 
 /// Trains a vector for every node of a graph.
 ///
@@ -81,7 +82,7 @@ pub fn embed_with(
     };
     let ControlFlow::Continue(checkpoint) = sink.plan(&plan)? else {
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
-        backend::small_vectors(&plan, plan.dim, &mut vectors);
+        start::start(&plan, graph, plan.dim, &mut vectors);
         return embedding(vectors);
     };
     let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
@@ -102,5 +103,7 @@ pub fn embed_with(
         Some(build) => build(task)?,
         None => task.backend()?,
     };
-    embedding(backend::run(backend, &plan, &started, checkpoint, sink)?)
+    let mut vectors = backend::run(backend, &plan, &started, checkpoint, sink)?;
+    smooth(graph, &mut vectors, plan.dim, plan.smoothing);
+    embedding(vectors)
 }

@@ -7,6 +7,7 @@ mod propagate;
 pub use adam::Adam;
 pub(crate) use adam::AdamStep;
 pub use network::{Network, NetworkKind};
+pub(crate) use propagate::Propagation;
 
 use crate::rng::Rng;
 

@@ -3,7 +3,8 @@
 //! M is sparse, with M_ij = left_i · w_ij · right_j for each edge, and a diagonal that may be 0:
 //!
 //! - GCN: M = D^−½ (A + I) D^−½, D being the degrees of A + I (Kipf and Welling, ICLR 2017);
-//! - mean: M = D⁻¹ A, D being the degrees of A (Hamilton et al., *GraphSAGE*, NeurIPS 2017).
+//! - mean: M = D⁻¹ A, D being the degrees of A (Hamilton et al., *GraphSAGE*, NeurIPS 2017);
+//! - symmetric: M = D^−½ A D^−½.
 //!
 //! As A is symmetric, Mᵀ is M with left and right exchanged.
 
@@ -14,7 +15,7 @@ use rayon::prelude::*;
 use crate::graph::{Graph, Node};
 
 /// The matrix M of a graph.
-pub(super) struct Propagation {
+pub(crate) struct Propagation {
     graph: Arc<Graph>,
     left: Vec<f32>,
     right: Vec<f32>,
@@ -23,27 +24,35 @@ pub(super) struct Propagation {
 
 impl Propagation {
     /// M of GCN.
-    pub(super) fn convolution(graph: &Arc<Graph>) -> Self {
+    pub(crate) fn convolution(graph: &Arc<Graph>) -> Self {
         let root: Vec<f32> = degrees(graph).map(|degree| (degree + 1.0).sqrt().recip()).collect();
         let diagonal = root.iter().map(|root| root * root).collect();
         Self { graph: Arc::clone(graph), left: root.clone(), right: root, diagonal }
     }
 
     /// The mean over the neighbours; rows of nodes without neighbours are 0.
-    pub(super) fn mean(graph: &Arc<Graph>) -> Self {
+    pub(crate) fn mean(graph: &Arc<Graph>) -> Self {
         let n = graph.nodes();
         let inverse = |degree: f32| if degree > 0.0 { degree.recip() } else { 0.0 };
         let left = degrees(graph).map(inverse).collect();
         Self { graph: Arc::clone(graph), left, right: vec![1.0; n], diagonal: vec![0.0; n] }
     }
 
+    /// D^−½ A D^−½; rows of nodes without neighbours are 0.
+    pub(crate) fn symmetric(graph: &Arc<Graph>) -> Self {
+        let inverse = |degree: f32| if degree > 0.0 { degree.sqrt().recip() } else { 0.0 };
+        let root: Vec<f32> = degrees(graph).map(inverse).collect();
+        let diagonal = vec![0.0; graph.nodes()];
+        Self { graph: Arc::clone(graph), left: root.clone(), right: root, diagonal }
+    }
+
     /// Writes M x to `out`; both have rows of `dim` values.
-    pub(super) fn apply(&self, x: &[f32], out: &mut [f32], dim: usize) {
+    pub(crate) fn apply(&self, x: &[f32], out: &mut [f32], dim: usize) {
         self.product(&self.left, &self.right, x, out, dim);
     }
 
     /// Writes Mᵀ x to `out`.
-    pub(super) fn apply_transposed(&self, x: &[f32], out: &mut [f32], dim: usize) {
+    pub(crate) fn apply_transposed(&self, x: &[f32], out: &mut [f32], dim: usize) {
         self.product(&self.right, &self.left, x, out, dim);
     }
 

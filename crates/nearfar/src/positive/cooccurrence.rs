@@ -80,11 +80,11 @@ impl<'g> Cooccurrence<'g> {
         (1.1 * reached as f64 / count.max(1) as f64).min(n as f64)
     }
 
-    /// The expected visits of each node per position, over the first `length` positions of one walk
-    /// from every node; 1 on average. A walk at a node without neighbours stays there.
-    pub fn visits(&self, length: usize) -> Vec<f64> {
+    /// The expected visits of each node per position, over the first `length` positions of walks, so
+    /// many of which start at each node. A walk at a node without neighbours stays there.
+    pub fn visits(&self, starts: Vec<f64>, length: usize) -> Vec<f64> {
         let n = self.graph.nodes();
-        let mut current = vec![1.0; n];
+        let mut current = starts;
         let mut sum = current.clone();
         for _ in 1..length {
             let mut next = vec![0.0; n];

@@ -1,13 +1,13 @@
 //! Stage 3, positives: the random walks that positive pairs are taken from.
 
+mod centres;
 mod cooccurrence;
-mod edge;
 mod node2vec;
 mod triangles;
 mod walk;
 
+pub use centres::CentreWeights;
 pub use cooccurrence::{Cooccurrence, CooccurrenceRow};
-pub use edge::Edges;
 pub use node2vec::Node2Vec;
 pub use walk::Walk;
 

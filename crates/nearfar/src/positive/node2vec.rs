@@ -78,6 +78,11 @@ impl Node2Vec {
 
     /// Prepares the steps. `p` and `q` are above 0; p = q = 1 gives the distribution of [`Walk`].
     pub fn new(graph: &Arc<Graph>, p: f64, q: f64) -> Result<Self> {
+        Self::with_centre_power(graph, p, q, 0.0)
+    }
+
+    /// The same, with the number of walks from a node ∝ its (weighted) degree^power.
+    pub fn with_centre_power(graph: &Arc<Graph>, p: f64, q: f64, power: f64) -> Result<Self> {
         for (name, value) in [("p", p), ("q", q)] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(Error::option(name, value, "expected a number above 0"));
@@ -86,7 +91,7 @@ impl Node2Vec {
         let (back, outward) = (1.0 / p, 1.0 / q);
         let sums = || (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node)).collect();
         Ok(Self {
-            first_order: Walk::new(graph),
+            first_order: Walk::with_centre_power(graph, power),
             envelopes: [
                 Envelope::new(1.0, 1.0, 1.0),
                 Envelope::new(back, outward, outward),
@@ -159,6 +164,10 @@ impl Envelope {
 }
 
 impl PositiveSource for Node2Vec {
+    fn walks_from(&self, start: Node, walks: usize, rng: &mut Rng) -> usize {
+        self.first_order.walks_from(start, walks, rng)
+    }
+
     fn walk(&self, start: Node, rng: &mut Rng, out: &mut [Node]) -> usize {
         self.walks(&[start], std::slice::from_mut(rng), out);
         if self.first_order.graph().degree(start) > 0 { out.len() } else { out.len().min(1) }

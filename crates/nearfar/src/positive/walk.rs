@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::PositiveSource;
+use super::{CentreWeights, PositiveSource};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
@@ -12,6 +12,7 @@ use crate::rng::{Alias, Rng};
 pub struct Walk {
     graph: Arc<Graph>,
     steps: StepSampler,
+    centres: CentreWeights,
 }
 
 /// In place of an arc (an index into [`Graph::targets`]) where there is none.
@@ -30,8 +31,13 @@ impl Walk {
         if graph.is_weighted() { graph.arcs() as u64 * 8 + graph.nodes() as u64 * 24 } else { 0 }
     }
 
-    /// Prepares the steps of walks on a graph.
+    /// Prepares the steps of walks on a graph, as many from each node.
     pub fn new(graph: &Arc<Graph>) -> Self {
+        Self::with_centre_power(graph, 0.0)
+    }
+
+    /// The same, with the number of walks from a node ∝ its (weighted) degree^power.
+    pub fn with_centre_power(graph: &Arc<Graph>, power: f64) -> Self {
         let steps = if graph.is_weighted() {
             let table = |node: Node| {
                 let weights: Vec<f64> =
@@ -42,7 +48,8 @@ impl Walk {
         } else {
             StepSampler::Uniform
         };
-        Self { graph: Arc::clone(graph), steps }
+        let centres = CentreWeights::new(graph, power);
+        Self { graph: Arc::clone(graph), steps, centres }
     }
 
     pub(super) fn graph(&self) -> &Graph {
@@ -77,6 +84,10 @@ impl Walk {
 }
 
 impl PositiveSource for Walk {
+    fn walks_from(&self, start: Node, walks: usize, rng: &mut Rng) -> usize {
+        self.centres.walks(&self.graph, start, walks, rng)
+    }
+
     fn walk(&self, start: Node, rng: &mut Rng, out: &mut [Node]) -> usize {
         let mut node = start;
         for (t, slot) in out.iter_mut().enumerate() {

@@ -3,8 +3,6 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::batch::Batches;
 use super::config::{Model, Trainer};
 use super::exact::Exact;
@@ -15,8 +13,7 @@ use crate::encode::Encoder;
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::NegativeSampler;
-use crate::positive::{Edges, Node2Vec, PositiveSource, Walk};
-use crate::rng::{Purpose, Rng};
+use crate::positive::{Node2Vec, PositiveSource, Walk};
 use crate::simd::InstructionSet;
 
 /// Asked with the completed fraction of an epoch; `Break` ends the epoch there.
@@ -120,9 +117,10 @@ impl<'a> Task<'a> {
 /// The walks of a model.
 pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn PositiveSource>> {
     Ok(match plan.model {
-        Model::Deepwalk | Model::Gcn | Model::Sage => Box::new(Walk::new(graph)),
-        Model::Node2vec => Box::new(Node2Vec::new(graph, plan.p, plan.q)?),
-        Model::Line | Model::Gae | Model::Vgae => Box::new(Edges::new(graph)),
+        Model::Node2vec => {
+            Box::new(Node2Vec::with_centre_power(graph, plan.p, plan.q, plan.centre_power)?)
+        }
+        _ => Box::new(Walk::with_centre_power(graph, plan.centre_power)),
     })
 }
 
@@ -166,17 +164,6 @@ pub(crate) fn run(
         stopped |= sink.event(&done)?.is_break();
     }
     Ok(backend.into_vectors())
-}
-
-/// Fills rows of `stride` numbers with small uniform random vectors; padding stays as it is.
-pub(crate) fn small_vectors(plan: &TrainPlan, stride: usize, rows: &mut [f32]) {
-    const SPREAD: f64 = 0.1;
-    rows.par_chunks_exact_mut(stride).enumerate().for_each(|(node, row)| {
-        let mut rng = Rng::new(plan.seed, Purpose::Start, 0, node as u64);
-        for value in &mut row[..plan.dim] {
-            *value = ((rng.unit() - 0.5) * 2.0 * SPREAD) as f32;
-        }
-    });
 }
 
 /// Why the runs of other trainers than the stream one have no checkpoints.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::start::Start;
 use crate::error::{Error, Problem, Result};
 
 /// Which model is trained, and how.
@@ -31,10 +32,15 @@ pub struct TrainConfig {
     /// Nodes in a walk, along which the window slides [default: the context; paper: 20]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walk_length: Option<usize>,
-    /// Walks per node and epoch [default: as many as make 60 positive pairs for each edge and
-    /// direction over all epochs, at least 5; gcn and sage: 5; paper: 50]
+    /// Walks per node and epoch, on average [default: as many as make 10 positive pairs for each edge
+    /// and direction over all epochs, at least 2; from a random start 60 pairs, at least 6; gcn and sage: 5;
+    /// paper: 50]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
+    /// Walks from a node are ∝ its degree to this power: 0, equally many from every node; 1, as often
+    /// as long walks visit it [default: 0.5; line: 1; batch: 0]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "POWER"))]
+    pub centre_power: Option<f64>,
     /// Negatives per window [default: 10; paper: 20; gae and vgae: 1]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives"))]
     pub k: Option<usize>,
@@ -47,7 +53,10 @@ pub struct TrainConfig {
     /// 1: one vector per node; 2: a second vector per node as context
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().order))]
     pub order: usize,
-    /// Epochs [default: stream 12, batch 30, exact 60; gae, vgae, gcn and sage: 400]
+    /// Initial vectors [default: spectral; batch and --order 2: random]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Training"))]
+    pub start: Option<Start>,
+    /// Epochs [default: stream 30, batch 30, exact 60; gae, vgae, gcn and sage: 400]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Training"))]
     pub epochs: Option<usize>,
     /// Initial learning rate; falls linearly to 0, except with batch [default: 0.5; batch: 0.01]
@@ -59,6 +68,9 @@ pub struct TrainConfig {
     /// L2 regularisation λ: a number, or `auto`, which adjusts it while training; batch has none
     #[cfg_attr(feature = "clap", arg(long, value_name = "λ", help_heading = "Training", default_value_t = Self::default().l2))]
     pub l2: L2,
+    /// Products of the trained vectors with the normalised adjacency matrix [default: 2; batch: 0]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Training"))]
+    pub smoothing: Option<usize>,
     /// Weight of the negatives of a window relative to its positives
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives", default_value_t = Self::default().negative_weight))]
     pub negative_weight: f64,
@@ -154,6 +166,12 @@ pub struct TrainDefaults {
     pub epochs: usize,
     /// Initial learning rate.
     pub lr: f64,
+    /// The power of the degree that centres are weighted with.
+    pub centre_power: f64,
+    /// Initial vectors.
+    pub start: Start,
+    /// Smoothing steps after training.
+    pub smoothing: usize,
 }
 
 /// L2 regularisation.
@@ -176,14 +194,17 @@ impl Default for TrainConfig {
             context: None,
             walk_length: None,
             walks: None,
+            centre_power: None,
             k: None,
             p: 1.0,
             q: 1.0,
             order: 1,
+            start: None,
             epochs: None,
             lr: None,
             batch: None,
             l2: L2::Auto,
+            smoothing: None,
             negative_weight: 1.0,
             seed: 0,
         }
@@ -209,6 +230,12 @@ impl TrainConfig {
             expect((context..=1000).contains(&length), "walk-length", &length, &range)?;
         }
         expect(self.walks != Some(0), "walks", &0, "at least 1")?;
+        if let Some(power) = self.centre_power {
+            expect((0.0..=2.0).contains(&power), "centre-power", &power, "0 to 2")?;
+        }
+        if let Some(times) = self.smoothing {
+            expect(times <= 100, "smoothing", &times, "0 to 100")?;
+        }
         let k = self.k.unwrap_or(k);
         expect((1..=1000).contains(&k), "k", &k, "1 to 1000")?;
         expect(self.batch != Some(0), "batch", &0, "at least 1")?;
@@ -260,6 +287,16 @@ impl TrainConfig {
                     .omit("l2")
                     .set("trainer", "stream")
             }
+            Trainer::Batch if self.centre_power.is_some_and(|power| power != 0.0) => {
+                text("the batch trainer takes as many walks from every node")
+                    .omit("centre-power")
+                    .set("trainer", "stream")
+            }
+            Trainer::Batch if self.start == Some(Start::Spectral) => {
+                text("the batch trainer starts from random vectors")
+                    .omit("start")
+                    .set("trainer", "stream")
+            }
             Trainer::Stream | Trainer::Exact if self.batch.is_some() => {
                 text("only the batch trainer has batches").omit("batch").set("trainer", "batch")
             }
@@ -277,21 +314,37 @@ impl TrainConfig {
     /// What is used where nothing is given.
     pub fn defaults(&self) -> TrainDefaults {
         let context = if self.model.by_edges() { 2 } else { 5 };
-        let stream =
-            TrainDefaults { context, length: None, walks: None, k: 10, epochs: 12, lr: 0.5 };
+        let stream = TrainDefaults {
+            context,
+            length: None,
+            walks: None,
+            k: 10,
+            epochs: 30,
+            lr: 0.5,
+            centre_power: if self.model.by_edges() { 1.0 } else { 0.5 },
+            start: if self.order == 1 { Start::Spectral } else { Start::Random },
+            smoothing: 2,
+        };
+        let batch = TrainDefaults {
+            lr: 0.01,
+            centre_power: 0.0,
+            start: Start::Random,
+            smoothing: 0,
+            ..stream
+        };
         match self.resolved_trainer() {
             Trainer::Stream => stream,
             Trainer::Exact => TrainDefaults { epochs: 60, ..stream },
             Trainer::Batch if self.model.has_network() => {
                 let k = if self.model.by_edges() { 1 } else { 10 };
-                TrainDefaults { walks: Some(5), k, epochs: 400, lr: 0.01, ..stream }
+                TrainDefaults { walks: Some(5), k, epochs: 400, ..batch }
             }
             Trainer::Batch if self.protocol == Some(Protocol::Paper) => {
                 let (context, length) =
                     if self.model.by_edges() { (2, None) } else { (4, Some(20)) };
-                TrainDefaults { context, length, walks: Some(50), k: 20, epochs: 30, lr: 0.01 }
+                TrainDefaults { context, length, walks: Some(50), k: 20, ..batch }
             }
-            Trainer::Batch => TrainDefaults { epochs: 30, lr: 0.01, ..stream },
+            Trainer::Batch => batch,
         }
     }
 }

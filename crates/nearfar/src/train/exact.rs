@@ -36,16 +36,16 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::backend::{Backend, EpochStats, KeepGoing, VectorView, small_vectors};
-use super::config::Model;
+use super::backend::{Backend, EpochStats, KeepGoing, VectorView};
 use super::l2::L2Controller;
 use super::plan::TrainPlan;
+use super::start::start;
 use crate::budget::{product, sum};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{add, multiply_by_transposed};
 use crate::negative::NegativeSampler;
-use crate::positive::{Cooccurrence, CooccurrenceRow, Edges};
+use crate::positive::{CentreWeights, Cooccurrence, CooccurrenceRow};
 use crate::simd::sigmoid_loss;
 
 /// A node whose pairs weigh more than this in total takes smaller steps. The mean is 2 + 2 w.
@@ -183,11 +183,9 @@ impl Objective {
 
 /// How often each node is a centre.
 fn centres(graph: &Arc<Graph>, cooccurrence: &Cooccurrence<'_>, plan: &TrainPlan) -> Vec<f64> {
-    if plan.model == Model::Line {
-        let edges = Edges::new(graph);
-        return (0..graph.nodes() as Node).map(|node| edges.share(node)).collect();
-    }
-    cooccurrence.visits(plan.windows())
+    let weights = CentreWeights::new(graph, plan.centre_power);
+    let starts = (0..graph.nodes() as Node).map(|node| weights.of(graph, node)).collect();
+    cooccurrence.visits(starts, plan.windows())
 }
 
 /// Replaces every s by T σ(s), and returns the sum of T log(1 + eˢ).
@@ -239,7 +237,7 @@ impl<'a> Exact<'a> {
         negatives: &dyn NegativeSampler,
     ) -> Self {
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
-        small_vectors(plan, plan.dim, &mut vectors);
+        start(plan, graph, plan.dim, &mut vectors);
         Self {
             plan,
             objective: Objective::new(graph, negatives, plan),
@@ -256,8 +254,6 @@ impl Backend for Exact<'_> {
         epoch: usize,
         _: &mut KeepGoing<'_>,
     ) -> Result<ControlFlow<(), EpochStats>> {
-        /// λ is adjusted so many times in a run.
-        const ADJUSTMENTS: usize = 20;
         let &TrainPlan { dim, epochs, lr, .. } = self.plan;
         let l2 = self.l2.lambda;
         let loss = self.objective.gradient(&self.vectors, dim, l2, &mut self.gradient);
@@ -267,14 +263,8 @@ impl Backend for Exact<'_> {
         rows.with_min_len(64).for_each(|((row, gradient), size)| {
             row.iter_mut().zip(gradient).for_each(|(x, gradient)| *x -= rate * size * gradient);
         });
-        let between = epochs.div_ceil(ADJUSTMENTS);
-        let effective_rank = if (epoch + 1).is_multiple_of(between) {
-            let rows = self.vectors.chunks_exact(dim);
-            let rows = rows.step_by((self.vectors.len() / dim).div_ceil(1024).max(1));
-            self.l2.adjust(rows, dim, (epochs - epoch - 1) / between)
-        } else {
-            None
-        };
+        let rows = self.vectors.chunks_exact(dim);
+        let effective_rank = self.l2.after(epoch, epochs, rows, dim);
         let n = (self.vectors.len() / dim) as u64;
         let pairs = n * n.saturating_sub(1);
         Ok(ControlFlow::Continue(EpochStats { pairs, loss, l2, effective_rank }))

@@ -13,6 +13,8 @@ pub mod l2;
 mod observe;
 mod plan;
 mod settings;
+pub(crate) mod smooth;
+pub(crate) mod start;
 #[doc(hidden)]
 pub mod stream;
 
@@ -21,3 +23,4 @@ pub use config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
 pub use plan::TrainPlan;
 pub use settings::Settings;
+pub use start::Start;

@@ -12,11 +12,14 @@ use super::config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 use super::exact::Objective;
 use super::l2::effective_rank;
 use super::settings::Settings;
+use super::smooth;
+use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::{Demand, NegativePlan, NegativeSampler, Negatives};
+use crate::simd::LANES;
 
 /// All that will be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +38,8 @@ pub struct TrainPlan {
     pub length: usize,
     /// Walks per node and epoch.
     pub walks: usize,
+    /// The power of the degree that the number of walks from a node is proportional to.
+    pub centre_power: f64,
     /// Negatives per window.
     pub k: usize,
     /// Return parameter of node2vec.
@@ -43,6 +48,8 @@ pub struct TrainPlan {
     pub q: f64,
     /// Vectors per node while training.
     pub order: usize,
+    /// Initial vectors.
+    pub start: Start,
     /// Epochs.
     pub epochs: usize,
     /// Initial learning rate.
@@ -51,15 +58,17 @@ pub struct TrainPlan {
     pub batch: usize,
     /// L2 regularisation; none in the batch trainer.
     pub l2: L2,
+    /// Smoothing steps after training.
+    pub smoothing: usize,
     /// Weight of the negatives of a window relative to its positives.
     pub negative_weight: f64,
     /// Random seed.
     pub seed: u64,
-    /// Parts that an epoch is cut into, each sampled and trained by itself, so that its pairs fit
-    /// memory.
+    /// Parts that an epoch is cut into, each sampled and trained by itself, so that no node moves far
+    /// in a pass and its pairs fit memory.
     pub passes: usize,
-    /// For how many epochs negatives are drawn at a time where changing the centre is slow.
-    pub epochs_ahead: usize,
+    /// For how many passes negatives are drawn at a time where changing the centre is slow.
+    pub passes_ahead: usize,
     /// How negatives are drawn.
     pub negatives: NegativePlan,
     /// Bytes of memory at the peak of the run, graph and program included.
@@ -132,18 +141,21 @@ impl TrainPlan {
             window,
             length,
             walks: 1,
+            centre_power: config.centre_power.unwrap_or(defaults.centre_power),
             k: config.k.unwrap_or(k),
             p: config.p,
             q: config.q,
             order: config.order,
+            start: config.start.unwrap_or(defaults.start),
             epochs,
             lr: config.lr.unwrap_or(lr),
             batch: batch_size(config, nodes),
             l2: if trainer == Trainer::Batch { L2::Value(0.0) } else { config.l2 },
+            smoothing: config.smoothing.unwrap_or(defaults.smoothing),
             negative_weight: config.negative_weight,
             seed: config.seed,
             passes: 1,
-            epochs_ahead: 1,
+            passes_ahead: 1,
             negatives: NegativePlan::uniform(),
             memory: 0,
             fingerprint: graph.fingerprint(),
@@ -154,19 +166,23 @@ impl TrainPlan {
         };
         plan.walks = config.walks.or(defaults.walks).unwrap_or_else(|| plan.walks_for(graph));
         plan.passes = stream::passes(&plan, nodes);
-        plan.epochs_ahead = stream::epochs_ahead(&plan, nodes);
+        plan.passes_ahead = stream::passes_ahead(&plan, nodes);
         plan
     }
 
-    /// The number of walks that a graph needs grows with its edges: some 60 positive pairs for each
-    /// edge and direction bring sampling near to the optimum of all pairs.
+    /// The number of walks that a graph needs grows with its edges: from a spectral start, some 10
+    /// positive pairs for each edge and direction; from a random one, 60. It is even, so that passes
+    /// of two walks divide it.
     fn walks_for(&self, graph: &Graph) -> usize {
-        const PAIRS: f64 = 60.0;
-        const FEWEST: usize = 5;
+        let (pairs, fewest) = match self.start {
+            Start::Spectral => (10.0, 2),
+            Start::Random => (60.0, 6),
+        };
         let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
-        let pairs = self.windows() * (self.window - 1) * self.epochs;
-        let walks = PAIRS * degree / pairs as f64;
-        (walks.round() as usize).clamp(FEWEST.div_ceil(self.windows()), 1000)
+        let of_a_walk = self.windows() * (self.window - 1) * self.epochs;
+        let walks = pairs * degree / of_a_walk as f64;
+        let even = 2 * (walks / 2.0).round() as usize;
+        even.clamp(usize::div_ceil(fewest, self.windows()), 1000)
     }
 
     /// Bytes that training takes beside the negatives, and those of negatives that are drawn ahead
@@ -174,13 +190,17 @@ impl TrainPlan {
     fn training_bytes(&self, graph: &Graph) -> (u64, u64) {
         match self.trainer {
             Trainer::Stream => {
-                let bytes = sum([stream::bytes(self, graph), self.rank_bytes(graph)]);
-                (bytes, stream::bytes_ahead(self, graph))
+                let table = product([graph.nodes(), self.dim.next_multiple_of(LANES), 4]);
+                let training = sum([stream::bytes(self, graph), self.rank_bytes(graph)]);
+                let around =
+                    sum([table, start::bytes(self, graph).max(self.smoothing_bytes(graph))]);
+                (training.max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Batch => (batch::bytes(self, graph), 0),
             Trainer::Exact => {
                 let tables = product([2, graph.nodes(), self.dim, 4]);
-                (sum([tables, Objective::bytes(graph, self.window), self.rank_bytes(graph)]), 0)
+                let bytes = [Objective::bytes(graph, self.window), start::bytes(self, graph)];
+                (sum([tables, bytes[0].max(bytes[1]), self.rank_bytes(graph)]), 0)
             }
         }
     }
@@ -191,6 +211,11 @@ impl TrainPlan {
             L2::Auto => effective_rank::bytes(graph.nodes(), self.dim),
             L2::Value(_) => 0,
         }
+    }
+
+    /// Bytes of smoothing, beside the vectors.
+    fn smoothing_bytes(&self, graph: &Graph) -> u64 {
+        if self.smoothing == 0 { 0 } else { smooth::bytes(graph.nodes()) }
     }
 
     fn too_large(&self, bytes: u64, budget: &Budget) -> Error {
@@ -252,14 +277,17 @@ impl TrainPlan {
             "context": self.window,
             "walk-length": self.length,
             "walks": self.walks,
+            "centre-power": self.centre_power,
             "k": self.k,
             "p": self.p,
             "q": self.q,
             "order": self.order,
+            "start": self.start,
             "epochs": self.epochs,
             "lr": self.lr,
             "batch": (self.trainer == Trainer::Batch).then_some(self.batch),
             "l2": self.l2,
+            "smoothing": self.smoothing,
             "negative-weight": self.negative_weight,
             "seed": self.seed,
         });

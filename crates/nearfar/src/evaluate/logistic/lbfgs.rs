@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use super::cholesky::Cholesky;
+use crate::matrix::{Cholesky, add_scaled, dot};
 
 /// The state of a minimisation.
 pub(super) struct Lbfgs {
@@ -221,26 +221,6 @@ impl LineSearch {
 /// The root of the line through the slopes at `a` and `b`.
 fn secant_root((a, slope_a): (f64, f64), (b, slope_b): (f64, f64)) -> f64 {
     a - slope_a * (b - a) / (slope_b - slope_a)
-}
-
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
-}
-
-/// `to` += `factor` · `x`.
-pub(super) fn add_scaled(to: &mut [f64], factor: f64, x: &[f64]) {
-    for (to, x) in to.iter_mut().zip(x) {
-        *to += factor * x;
-    }
 }
 
 #[cfg(test)]

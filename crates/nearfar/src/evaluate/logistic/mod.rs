@@ -24,7 +24,6 @@
 //! the tasks: the result is the same on any number of threads. Products are in single precision, as
 //! in scikit-learn on float32; sums over tasks and L-BFGS are in double precision.
 
-mod cholesky;
 mod examples;
 mod gradient;
 mod lbfgs;
@@ -33,12 +32,13 @@ mod products;
 
 use rayon::prelude::*;
 
-use cholesky::Cholesky;
 pub(super) use examples::Examples;
 use examples::TiledExamples;
 use gradient::{gram, losses_and_gradient, scores};
 use lbfgs::Lbfgs;
 use loss::{LabelLoss, SoftmaxLoss};
+
+use crate::matrix::Cholesky;
 
 /// A trained classifier: one score per column.
 pub(super) struct Logistic {

@@ -23,9 +23,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, small_vectors};
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 use super::config::Model;
 use super::plan::TrainPlan;
+use super::start::{SPREAD, small_vectors};
 use crate::encode::{Adam, Encoder, Network, NetworkKind};
 use crate::error::Result;
 use crate::graph::Node;
@@ -185,7 +186,7 @@ fn network_kind(model: Model) -> Option<NetworkKind> {
 fn start(nodes: usize, plan: &TrainPlan) -> Aligned {
     let mut vectors = Aligned::zeroed(nodes * plan.dim);
     if plan.protocol.is_none() {
-        small_vectors(plan, plan.dim, &mut vectors);
+        small_vectors(plan, plan.dim, &mut vectors, SPREAD);
         return vectors;
     }
     vectors.par_chunks_exact_mut(plan.dim).enumerate().for_each(|(node, row)| {

@@ -70,9 +70,28 @@ impl L2Controller {
         Self { lambda, target, connected, most: 0.75, last: None }
     }
 
+    /// Adjusts λ after an epoch, counted from 0, of some `epochs`: at most 15 times in a run, as the
+    /// rank takes some milliseconds to measure. Returns the effective rank, if it was measured.
+    pub(in crate::train) fn after<'a>(
+        &mut self,
+        epoch: usize,
+        epochs: usize,
+        rows: impl ExactSizeIterator<Item = &'a [f32]> + Clone,
+        dim: usize,
+    ) -> Option<f64> {
+        const ADJUSTMENTS: usize = 15;
+        let between = epochs.div_ceil(ADJUSTMENTS);
+        if !(epoch + 1).is_multiple_of(between) {
+            return None;
+        }
+        // A thousand rows show the rank as well as all.
+        let step = rows.len().div_ceil(1024).max(1);
+        self.adjust(rows.step_by(step), dim, (epochs - epoch - 1) / between)
+    }
+
     /// Adjusts λ after an epoch, of which `left` remain. Returns the effective rank of the rows, if
     /// it was measured.
-    pub(in crate::train) fn adjust<'a>(
+    fn adjust<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a [f32]> + Clone,
         dim: usize,

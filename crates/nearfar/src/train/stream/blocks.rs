@@ -70,7 +70,7 @@ impl Blocks {
     }
 
     /// All rows in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[f32]> + Clone {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
         self.values().chunks_exact(self.dim)
     }
 }

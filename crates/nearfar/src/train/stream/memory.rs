@@ -53,27 +53,33 @@ pub(in crate::train) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
 
 /// Bytes of negatives that are drawn ahead, where that is done.
 pub(in crate::train) fn bytes_ahead(plan: &TrainPlan, graph: &Graph) -> u64 {
-    match plan.epochs_ahead {
+    match plan.passes_ahead {
         0 | 1 => 0,
-        epochs => product([epochs, graph.nodes(), plan.walks, plan.k, size_of::<Node>()]),
+        passes => product([passes, graph.nodes(), plan.walks / plan.passes, plan.k, 4]),
     }
 }
 
 /// Passes of an epoch, each with a part of the walks of every node. Fewer and larger passes are
-/// faster, as rows come into cache once a pass.
+/// faster, as rows come into cache once a pass; but a pass trains block after block, and a node that
+/// moves far by the pairs of one block before it meets the next ends elsewhere than the gradient of
+/// all pairs would lead it (`docs/method.md`). So a pass has at most two windows per node, unless
+/// windows slide along a walk.
 pub(in crate::train) fn passes(plan: &TrainPlan, nodes: usize) -> usize {
+    /// Walks per node in a pass.
+    const WALKS: usize = 2;
     /// About so many pairs are in a pass.
     const PAIRS: u64 = 600_000_000;
     let pairs = product([nodes, plan.walks, plan.windows(), plan.window - 1 + plan.k]);
-    usize::try_from(pairs.div_ceil(PAIRS)).unwrap_or(usize::MAX).clamp(1, plan.walks)
+    let fit = usize::try_from(pairs.div_ceil(PAIRS)).unwrap_or(usize::MAX);
+    fit.max(plan.walks.div_ceil(WALKS)).clamp(1, plan.walks)
 }
 
-/// For how many epochs negatives are drawn at a time where changing the centre is slow. How often a
-/// node is the centre of a sliding window is not known in advance, and passes differ.
-pub(in crate::train) fn epochs_ahead(plan: &TrainPlan, nodes: usize) -> usize {
-    if plan.windows() > 1 || plan.passes > 1 {
+/// For how many passes negatives are drawn at a time where changing the centre is slow. How often a
+/// node is the centre of a sliding window is not known in advance, nor is it where passes differ.
+pub(in crate::train) fn passes_ahead(plan: &TrainPlan, nodes: usize) -> usize {
+    if plan.windows() > 1 || !plan.walks.is_multiple_of(plan.passes) {
         return 1;
     }
-    let bytes = product([nodes, plan.walks, plan.k, size_of::<Node>()]);
-    negatives_ahead::epochs_ahead(plan.epochs, bytes)
+    let bytes = product([nodes, plan.walks / plan.passes, plan.k, size_of::<Node>()]);
+    negatives_ahead::passes_ahead(plan.epochs.saturating_mul(plan.passes), bytes)
 }

@@ -16,19 +16,22 @@ pub mod schedule;
 mod windows;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, small_vectors};
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 use super::l2::L2Controller;
 use super::plan::TrainPlan;
+use super::start::start;
 use crate::error::{Error, Result};
+use crate::graph::Graph;
 use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::simd::{InstructionSet, LANES};
 use blocks::Blocks;
 use kernel::{PairRows, Step, train_pairs};
-pub(super) use memory::{bytes, bytes_ahead, epochs_ahead, passes};
+pub(super) use memory::{bytes, bytes_ahead, passes, passes_ahead};
 use sampling::{EpochPairs, PairSources, Sampling};
 use schedule::{back_and_forth, group_size, rounds};
 
@@ -72,11 +75,11 @@ impl<'a> Stream<'a> {
             length: plan.length,
             context: plan.window,
             negatives: plan.k,
-            ahead: if negatives.prefers_batches() { plan.epochs_ahead } else { 1 },
+            ahead: if negatives.prefers_batches() { plan.passes_ahead } else { 1 },
             seed: plan.seed,
         };
         let nodes = graph.nodes();
-        let tables = tables(nodes, plan);
+        let tables = tables(graph, plan);
         let l2 = L2Controller::new(plan.l2, graph, plan.dim);
         let pairs = EpochPairs::new(nodes, tables.centres.rows);
         let passes = plan.passes;
@@ -100,9 +103,10 @@ impl Backend for Stream<'_> {
             let done = |within: f64| (pass as f64 + within) / passes as f64;
             let walks = self.sampling.walks / passes;
             let more = usize::from(pass < self.sampling.walks % passes);
-            let ahead = self.sampling.ahead.min(epochs - epoch);
+            let number = epoch * passes + pass;
+            let ahead = self.sampling.ahead.min(epochs * passes - number);
             let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
-            let number = (epoch * passes + pass) as u64;
+            let number = number as u64;
             let sampled =
                 pairs.sample(sources, sampling, number, |within| keep_going(done(within)));
             if sampled?.is_break() {
@@ -116,9 +120,7 @@ impl Backend for Stream<'_> {
             let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
             (count, loss) = (count + pairs.count, loss + sum);
         }
-        // A thousand rows show the rank as well as all.
-        let rows = self.tables.centres.iter().step_by(n.div_ceil(1024));
-        let effective_rank = self.l2.adjust(rows, plan.dim, epochs - epoch - 1);
+        let effective_rank = self.l2.after(epoch, epochs, self.tables.centres.iter(), plan.dim);
         let loss = loss / (count as f64).max(1.0);
         Ok(ControlFlow::Continue(EpochStats { pairs: count, loss, l2, effective_rank }))
     }
@@ -161,13 +163,14 @@ impl Backend for Stream<'_> {
     }
 }
 
-/// Small random vectors, padded with zeros, which training leaves unchanged. Context vectors start
+/// Initial vectors, padded with zeros, which training leaves unchanged. Context vectors start
 /// at zero.
-fn tables(n: usize, plan: &TrainPlan) -> Tables {
+fn tables(graph: &Arc<Graph>, plan: &TrainPlan) -> Tables {
+    let n = graph.nodes();
     let padded = plan.dim.next_multiple_of(LANES);
     let rows = Blocks::rows_for(n, padded);
     let mut centres = Blocks::new(n, rows, padded);
-    small_vectors(plan, padded, centres.values_mut());
+    start(plan, graph, padded, centres.values_mut());
     Tables { centres, contexts: (plan.order == 2).then(|| Blocks::new(n, rows, padded)) }
 }
 
@@ -298,13 +301,11 @@ impl BlockRows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::super::config::TrainConfig;
     use super::super::settings::Settings;
     use super::*;
     use crate::budget::Budget;
-    use crate::graph::{EdgeList, Graph, NodeIds, ReadOptions, read};
+    use crate::graph::{EdgeList, NodeIds, ReadOptions, read};
     use crate::negative::{NegativeConfig, Negatives};
     use crate::positive::Walk;
 
@@ -379,7 +380,7 @@ mod tests {
         let mut pairs = EpochPairs::new(nodes, rows);
         assert!(pairs.sample(sources, sampling, 0, keep_going).unwrap().is_continue());
         let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), contexts: None };
-        small_vectors(&plan, DIM, start.centres.values_mut());
+        super::start(&plan, &graph, DIM, start.centres.values_mut());
         let trained = |threads: usize, step: Step| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut tables = start.clone();

@@ -1,8 +1,8 @@
-//! Negatives drawn some epochs ahead.
+//! Negatives drawn some passes ahead.
 //!
 //! Where the distances of a centre come from a row of a large table or from a search, changing the
-//! centre takes longer than drawing. So the negatives of several epochs are drawn at a time. Their
-//! streams are named by epoch and node: the result is the same as if each epoch drew its own.
+//! centre takes longer than drawing. So the negatives of several passes are drawn at a time. Their
+//! streams are named by pass and node: the result is the same as if each pass drew its own.
 
 use std::ops::{ControlFlow, Range};
 
@@ -13,37 +13,37 @@ use crate::error::Result;
 use crate::graph::Node;
 use crate::rng::Rng;
 
-/// The negatives of some epochs.
+/// The negatives of some passes.
 #[derive(Default)]
 pub(super) struct NegativesAhead {
-    epochs: Range<u64>,
-    /// By block and epoch: the negatives of all windows, by centre.
+    passes: Range<u64>,
+    /// By block and pass: the negatives of all windows, by centre.
     draws: Vec<Vec<Vec<Node>>>,
 }
 
-/// For how many epochs negatives are drawn at a time, if each has so many bytes of them.
-pub(super) fn epochs_ahead(epochs: usize, bytes: u64) -> usize {
+/// For how many passes negatives are drawn at a time, if each has so many bytes of them.
+pub(super) fn passes_ahead(passes: usize, bytes: u64) -> usize {
     /// Bytes that may be kept.
     const BYTES: u64 = 64_000_000;
-    ((BYTES / bytes.max(1)) as usize).clamp(1, epochs.max(1))
+    ((BYTES / bytes.max(1)) as usize).clamp(1, passes.max(1))
 }
 
 impl NegativesAhead {
-    /// Draws from this epoch on, unless that was done before. `keep_going` is asked with the completed
+    /// Draws from this pass on, unless that was done before. `keep_going` is asked with the completed
     /// fraction.
     pub(super) fn draw(
         &mut self,
         sources: PairSources<'_>,
         sampling: Sampling,
-        epoch: u64,
+        pass: u64,
         mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        if self.left(epoch) > 0 {
+        if self.left(pass) > 0 {
             return Ok(ControlFlow::Continue(()));
         }
         // None are complete until all are drawn.
-        self.epochs = 0..0;
-        let epochs = epoch..epoch + sampling.ahead as u64;
+        self.passes = 0..0;
+        let passes = pass..pass + sampling.ahead as u64;
         let blocks = sources.blocks();
         self.draws.resize_with(blocks, || vec![Vec::new(); sampling.ahead]);
         let group = 2 * rayon::current_num_threads();
@@ -54,49 +54,49 @@ impl NegativesAhead {
             }
             some.par_iter_mut().enumerate().for_each(|(at, draws)| {
                 let block = sources.block(first + at);
-                for (epoch, draws) in epochs.clone().zip(&mut *draws) {
+                for (pass, draws) in passes.clone().zip(&mut *draws) {
                     // As many as there will be: a list that doubles as it grows takes more.
-                    let windows = sources.windows_of(block.clone(), sampling, epoch);
+                    let windows = sources.windows_of(block.clone(), sampling, pass);
                     draws.clear();
                     draws.reserve_exact(windows * sampling.negatives);
                 }
                 for centre in block {
-                    draw(sources, sampling, &epochs, centre, draws);
+                    draw(sources, sampling, &passes, centre, draws);
                 }
             });
         }
-        self.epochs = epochs;
+        self.passes = passes;
         Ok(ControlFlow::Continue(()))
     }
 
-    /// For how many epochs negatives are drawn, from this one on.
-    pub(super) fn left(&self, epoch: u64) -> u64 {
-        if self.epochs.contains(&epoch) { self.epochs.end - epoch } else { 0 }
+    /// For how many passes negatives are drawn, from this one on.
+    pub(super) fn left(&self, pass: u64) -> u64 {
+        if self.passes.contains(&pass) { self.passes.end - pass } else { 0 }
     }
 
-    /// The negatives of the centres of a block in an epoch.
-    pub(super) fn of(&self, block: usize, epoch: u64) -> &[Node] {
-        &self.draws[block][(epoch - self.epochs.start) as usize]
+    /// The negatives of the centres of a block in a pass.
+    pub(super) fn of(&self, block: usize, pass: u64) -> &[Node] {
+        &self.draws[block][(pass - self.passes.start) as usize]
     }
 }
 
-/// Draws the negatives of a centre for all epochs.
+/// Draws the negatives of a centre for all passes.
 fn draw(
     sources: PairSources<'_>,
     sampling: Sampling,
-    epochs: &Range<u64>,
+    passes: &Range<u64>,
     centre: Node,
     draws: &mut [Vec<Node>],
 ) {
     let count = sources.negatives_of(centre, sampling);
-    let list = |(epoch, draws): (u64, &'_ mut Vec<Node>)| {
-        let (windows, _) = sources.walks_of(centre, sampling, epoch);
+    let list = |(pass, draws): (u64, &'_ mut Vec<Node>)| {
+        let (windows, _) = sources.walks_of(centre, sampling, pass);
         let from = draws.len();
         draws.resize(from + windows * count, 0);
         from
     };
-    let starts: Vec<usize> = epochs.clone().zip(&mut *draws).map(list).collect();
-    let streams = epochs.clone().map(|epoch| sampling.negatives_stream(centre, epoch));
+    let starts: Vec<usize> = passes.clone().zip(&mut *draws).map(list).collect();
+    let streams = passes.clone().map(|pass| sampling.negatives_stream(centre, pass));
     let lists = draws.iter_mut().zip(starts).map(|(draws, from)| &mut draws[from..]);
     let mut lists: Vec<(Rng, &mut [Node])> = streams.zip(lists).collect();
     sources.negatives.fill_each(centre, &mut lists);

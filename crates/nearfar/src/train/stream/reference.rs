@@ -15,7 +15,7 @@ use crate::positive::PositiveSource;
 use crate::rng::{Purpose, Rng};
 use crate::simd::{LANES, PIECE};
 use crate::train::TrainPlan;
-use crate::train::backend::small_vectors;
+use crate::train::start;
 
 /// A pair of nodes, and whether it is positive.
 type Pair = (Node, Node, bool);
@@ -31,7 +31,7 @@ pub fn train(
 ) -> (Vec<f64>, f64) {
     let (n, dim) = (graph.nodes(), plan.dim);
     let mut start = vec![0.0; n * dim];
-    small_vectors(plan, dim, &mut start);
+    start::start(plan, graph, dim, &mut start);
     let mut vectors: Vec<f64> = start.into_iter().map(f64::from).collect();
     let rows = Blocks::rows_for(n, dim.next_multiple_of(LANES));
     let mut mean_loss = 0.0;

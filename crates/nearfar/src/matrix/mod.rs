@@ -1,7 +1,12 @@
-//! Products of row-major matrices, by the crate `matrixmultiply`.
+//! Products of row-major matrices, by the crate `matrixmultiply`, and factorisations of small ones.
 
 #![allow(unsafe_code)]
 
+mod cholesky;
+mod eigen;
+
+pub(crate) use cholesky::{Cholesky, add_scaled, dot};
+pub(crate) use eigen::eigen;
 use matrixmultiply::sgemm;
 
 /// A matrix as `matrixmultiply` takes it: address, row stride and column stride.

@@ -1,0 +1,258 @@
+//! Initial vectors: small random ones, or the leading eigenvectors of the objective at zero.
+//!
+//! # Derivation
+//!
+//! Near zero, −log σ(±s) = log 2 ∓ s/2 + …, so the loss falls fastest along the eigenvectors with
+//! the largest eigenvalues of the weights of positive pairs (less those of negative pairs, which
+//! are nearly of rank one and matter little here). Gradient descent from a small random start
+//! is a power iteration on that matrix: it needs many epochs for eigenvalues that are small beside
+//! the largest, as dense graphs have them. Products with the matrix itself are far cheaper than
+//! epochs. With centres ∝ degree it is symmetric,
+//!
+//! ```text
+//! M = D/d̄ · 1/T Σ_{t=1..T} (D⁻¹A)ᵗ,   T = C − 1,
+//! ```
+//!
+//! and M x takes T products with the sparse D⁻¹A (Horner's rule). Subspace iteration: X random,
+//! X ← M X made orthonormal ([`ITERATIONS`] times). Then Y = M X, and from the eigenvectors V and
+//! eigenvalues μ of XᵀY the vectors
+//!
+//! ```text
+//! Z = Y V μ^−½,   for which Z Zᵀ = Y (XᵀY)⁻¹ Yᵀ ≈ M
+//! ```
+//!
+//! (the Nyström approximation: Halko, Martinsson and Tropp, *Finding structure with randomness*,
+//! 2011), multiplied with a number that makes the mean of ‖z‖² 1. Directions with an eigenvalue
+//! that is not clearly positive stay small and random.
+//!
+//! Sums over nodes are over chunks of a fixed number of rows, added in order: the result does not
+//! depend on the number of threads.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::plan::TrainPlan;
+use crate::budget::{product, sum};
+use crate::encode::Propagation;
+use crate::graph::{Graph, Node};
+use crate::matrix::{Cholesky, add_transposed, eigen, multiply, multiply_by_transposed};
+use crate::rng::{Purpose, Rng};
+
+/// Initial vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Start {
+    /// Leading eigenvectors of the objective at zero
+    #[default]
+    Spectral,
+    /// Small random vectors
+    Random,
+}
+
+/// Products with M before the last one.
+const ITERATIONS: usize = 3;
+
+/// At most so many dimensions are spectral: the work on small matrices grows with their cube.
+const MOST: usize = 256;
+
+/// The largest absolute value of a small random number.
+pub(super) const SPREAD: f64 = 0.1;
+
+/// Columns that are multiplied at a time: a cache line of each row.
+const PANEL: usize = 16;
+
+/// Rows of a chunk.
+const CHUNK: usize = 4096;
+
+/// The memory in addition to the vectors.
+pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
+    let n = graph.nodes();
+    match plan.start {
+        Start::Random => 0,
+        Start::Spectral => {
+            let columns = plan.dim.min(n).min(MOST);
+            let chunks = product([n.div_ceil(CHUNK), columns, columns, 8]);
+            let panels = product([3, n, PANEL, 4]);
+            let tables = product([2, n, columns, 4]);
+            sum([tables, chunks.max(panels), product([n, 12]), product([columns, columns, 40])])
+        }
+    }
+}
+
+/// Fills rows of `stride` numbers with initial vectors; padding stays as it is.
+pub(crate) fn start(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32]) {
+    match plan.start {
+        Start::Random => small_vectors(plan, stride, rows, SPREAD),
+        Start::Spectral => {
+            small_vectors(plan, stride, rows, 0.1 * SPREAD);
+            spectral(plan, graph, stride, rows);
+        }
+    }
+}
+
+/// Fills rows of `stride` numbers with uniform random vectors.
+pub(super) fn small_vectors(plan: &TrainPlan, stride: usize, rows: &mut [f32], spread: f64) {
+    rows.par_chunks_exact_mut(stride).enumerate().for_each(|(node, row)| {
+        let mut rng = Rng::new(plan.seed, Purpose::Start, 0, node as u64);
+        for value in &mut row[..plan.dim] {
+            *value = ((rng.unit() - 0.5) * 2.0 * spread) as f32;
+        }
+    });
+}
+
+/// Adds spectral vectors to the first columns of `rows`.
+fn spectral(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32]) {
+    let n = graph.nodes();
+    let columns = plan.dim.min(n).min(MOST);
+    if graph.arcs() == 0 {
+        return;
+    }
+    let operator = Operator::new(graph, plan.window);
+    let mut x = vec![0.0; n * columns];
+    x.par_chunks_exact_mut(columns).enumerate().for_each(|(node, row)| {
+        let mut rng = Rng::new(plan.seed, Purpose::Start, 1, node as u64);
+        row.iter_mut().for_each(|value| *value = rng.unit() as f32 - 0.5);
+    });
+    let mut y = vec![0.0; n * columns];
+    for _ in 0..ITERATIONS {
+        operator.apply(&x, &mut y, columns);
+        std::mem::swap(&mut x, &mut y);
+        if !orthonormalise(&mut x, columns) {
+            return;
+        }
+    }
+    operator.apply(&x, &mut y, columns);
+    let weights = spectral_weights(&products(&x, &y, columns), columns);
+    drop(x);
+    let length = |rows: &[f32]| {
+        let mut out = vec![0.0; rows.len()];
+        multiply(rows, &weights, &mut out, columns, columns);
+        out.iter().map(|value| f64::from(value * value)).sum()
+    };
+    let squares: Vec<f64> = y.par_chunks(CHUNK * columns).map(length).collect();
+    let scale = (n as f64 / squares.iter().sum::<f64>()).sqrt() as f32;
+    if !scale.is_finite() {
+        return;
+    }
+    rows.par_chunks_mut(CHUNK * stride).zip(y.par_chunks(CHUNK * columns)).for_each(|(rows, y)| {
+        let mut out = vec![0.0; y.len()];
+        multiply(y, &weights, &mut out, columns, columns);
+        for (row, out) in rows.chunks_exact_mut(stride).zip(out.chunks_exact(columns)) {
+            row.iter_mut().zip(out).for_each(|(value, out)| *value += scale * out);
+        }
+    });
+}
+
+/// V μ^−½ of the eigenvalues that are clearly positive, and zeros, from XᵀY, row-major.
+fn spectral_weights(product: &[f64], columns: usize) -> Vec<f32> {
+    /// Eigenvalues below this fraction of the largest are taken as zero.
+    const SMALL: f64 = 1e-3;
+    let symmetric: Vec<f64> = (0..columns * columns)
+        .map(|at| (product[at] + product[at % columns * columns + at / columns]) / 2.0)
+        .collect();
+    let all = eigen(&symmetric, columns);
+    let largest = all.first().map_or(0.0, |first| first.value);
+    let mut weights = vec![0.0; columns * columns];
+    let kept = all.iter().filter(|pair| pair.value > 0.0 && pair.value > SMALL * largest);
+    for (column, pair) in kept.enumerate() {
+        for (row, value) in pair.vector.iter().enumerate() {
+            weights[row * columns + column] = (value / pair.value.sqrt()) as f32;
+        }
+    }
+    weights
+}
+
+/// The matrix M.
+struct Operator {
+    mean: Propagation,
+    /// Degree by mean degree, divided by T.
+    scale: Vec<f32>,
+    steps: usize,
+}
+
+impl Operator {
+    /// M for windows of so many nodes. At least two steps: the eigenvalues of a single one can be as
+    /// far below zero as above.
+    fn new(graph: &Arc<Graph>, window: usize) -> Self {
+        let steps = (window - 1).max(2);
+        let degrees = (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node));
+        let mean = degrees.clone().sum::<f64>() / graph.nodes() as f64;
+        let scale = degrees.map(|degree| (degree / mean / steps as f64) as f32).collect();
+        Self { mean: Propagation::mean(graph), scale, steps }
+    }
+
+    /// Writes M x to `out`, some columns at a time.
+    fn apply(&self, x: &[f32], out: &mut [f32], columns: usize) {
+        let n = x.len() / columns;
+        let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL]);
+        for first in (0..columns).step_by(PANEL) {
+            let width = PANEL.min(columns - first);
+            let [panel, mut sum, mut next] =
+                panels.each_mut().map(|all: &mut Vec<f32>| &mut all[..n * width]);
+            let rows = panel.par_chunks_exact_mut(width).zip(x.par_chunks_exact(columns));
+            rows.for_each(|(panel, x)| panel.copy_from_slice(&x[first..first + width]));
+            sum.copy_from_slice(panel);
+            for step in 0..self.steps {
+                self.mean.apply(sum, next, width);
+                std::mem::swap(&mut sum, &mut next);
+                if step + 1 < self.steps {
+                    sum.par_iter_mut()
+                        .zip(&*panel)
+                        .with_min_len(CHUNK)
+                        .for_each(|(sum, x)| *sum += x);
+                }
+            }
+            let rows = out.par_chunks_exact_mut(columns).zip(sum.par_chunks_exact(width));
+            rows.zip(&self.scale).for_each(|((out, sum), scale)| {
+                let out = &mut out[first..first + width];
+                out.iter_mut().zip(sum).for_each(|(out, sum)| *out = scale * sum);
+            });
+        }
+    }
+}
+
+/// Makes columns orthonormal: X ← X L⁻ᵀ with XᵀX = L Lᵀ. `false` if they are all zero or not finite.
+fn orthonormalise(x: &mut [f32], columns: usize) -> bool {
+    /// What is added to the diagonal, as a fraction of its mean: columns may be dependent.
+    const SHIFT: f64 = 1e-9;
+    let gram = products(x, x, columns);
+    let trace: f64 = (0..columns).map(|at| gram[at * columns + at]).sum();
+    let shift = SHIFT * trace / columns as f64;
+    let cell = |i: usize, j: usize| gram[i * columns + j] + if i == j { shift } else { 0.0 };
+    let Some(factor) = Cholesky::new(columns, cell) else { return false };
+    let inverse: Vec<f32> = factor.inverse_lower().into_iter().map(|value| value as f32).collect();
+    x.par_chunks_mut(CHUNK * columns).for_each(|rows| {
+        let old = rows.to_vec();
+        multiply_by_transposed(&old, &inverse, rows, columns);
+    });
+    true
+}
+
+/// XᵀY, row-major.
+fn products(x: &[f32], y: &[f32], columns: usize) -> Vec<f64> {
+    /// Rows whose products are added in single precision.
+    const FEW: usize = 256;
+    let of_chunk = |(x, y): (&[f32], &[f32])| {
+        let mut total = vec![0.0_f64; columns * columns];
+        for (x, y) in x.chunks(FEW * columns).zip(y.chunks(FEW * columns)) {
+            let mut part = vec![0.0; columns * columns];
+            add_transposed(x, y, &mut part, columns, columns);
+            total.iter_mut().zip(part).for_each(|(total, part)| *total += f64::from(part));
+        }
+        total
+    };
+    let chunks = x.par_chunks(CHUNK * columns).zip(y.par_chunks(CHUNK * columns));
+    add_up(chunks.map(of_chunk).collect())
+}
+
+fn add_up(sums: Vec<Vec<f64>>) -> Vec<f64> {
+    let mut sums = sums.into_iter();
+    let mut total = sums.next().unwrap_or_default();
+    for sum in sums {
+        total.iter_mut().zip(sum).for_each(|(total, value)| *total += value);
+    }
+    total
+}
