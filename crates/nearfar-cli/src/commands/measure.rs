@@ -48,7 +48,7 @@ fn table(found: &Measures) -> String {
         method(found),
         config.context,
         config.k,
-        config.gamma
+        config.negatives.gamma
     );
     let interval = found.interval.as_ref();
     let mut line = |label: &str, value: f64, interval: Option<f64>, note: &str| {
@@ -74,6 +74,18 @@ fn table(found: &Measures) -> String {
         count => format!("  (D/d > n = {} for d ≤ {count})", found.nodes),
     };
     line("total distance D", found.mean_total_distance, half, &holds);
+    if let Some(objective) = &found.objective {
+        let centres = match objective.centres {
+            all if all == found.nodes => "all centres".to_owned(),
+            some => format!("{} centres", grouped(some as u64)),
+        };
+        let (law, w, l2) = (objective.law.name(), config.negative_weight, config.l2);
+        let note = format!("  ({law} negatives, w = {w}, λ = {l2}, {centres})");
+        line("objective", objective.loss, objective.interval, &note);
+        line("  positives", objective.positive, None, "");
+        line("  negatives", objective.negative, None, "");
+        line("  regularisation", objective.regularisation, None, "");
+    }
     text + &distances(found)
 }
 

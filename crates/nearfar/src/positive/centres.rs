@@ -10,7 +10,8 @@ use crate::rng::Rng;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CentreWeights {
     power: f64,
-    /// The weighted degree that a node without edges counts as: that of a single edge.
+    /// The weighted degree that a node without edges counts as: that of a single edge, or 1 if there
+    /// are none.
     of_isolated: f64,
     /// The mean of degree^power.
     mean: f64,
@@ -21,7 +22,7 @@ impl CentreWeights {
     pub fn new(graph: &Graph, power: f64) -> Self {
         let nodes = 0..graph.nodes() as Node;
         let total: f64 = nodes.clone().map(|node| graph.weighted_degree(node)).sum();
-        let of_isolated = total / graph.arcs().max(1) as f64;
+        let of_isolated = if graph.arcs() == 0 { 1.0 } else { total / graph.arcs() as f64 };
         let mut weights = Self { power, of_isolated, mean: 1.0 };
         if power != 0.0 {
             let sum: f64 = nodes.map(|node| weights.of(graph, node)).sum();

@@ -6,7 +6,7 @@ use nearfar::distance::Far;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::measure::{Counted, MeasureConfig, Measures, measure};
 use nearfar::graph::{Graph, Node, NodeIds, Preset, SynthConfig, synth};
-use nearfar::negative::Negatives;
+use nearfar::negative::{NegativeConfig, Negatives};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::{L2, TrainConfig};
 
@@ -45,14 +45,14 @@ struct Oracle {
 
 fn oracle(graph: &Graph, embedding: &Embedding, config: &MeasureConfig) -> Oracle {
     let n = graph.nodes();
-    let far = if let Far::Hops(hops) = config.far { Some(hops) } else { None };
+    let far = if let Far::Hops(hops) = config.negatives.far { Some(hops) } else { None };
     let distances = naive::Distances::new(graph, far);
     let pi = positives::cooccurrence(graph, config.context);
     let factor = (config.k * config.context) as f64;
     let mut by_distance: Vec<Vec<[f64; 3]>> = Vec::new();
     let mut total_distance = 0.0;
     for (i, cooccurrence) in pi.iter().enumerate() {
-        let negatives = naive::distance(&distances, i, config.gamma);
+        let negatives = naive::distance(&distances, i, config.negatives.gamma);
         for j in (0..n).filter(|&j| j != i) {
             let pair = [i, j].map(|node| embedding.vector(node as Node));
             let x = pair[0].iter().zip(pair[1]).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
@@ -127,10 +127,16 @@ fn measures_match_their_definitions() {
         comet(20, 9),
         (*positives::weighted()).clone(),
     ];
+    let law = |gamma, far| NegativeConfig { gamma, far, ..Default::default() };
     let configs = [
         MeasureConfig::default(),
-        MeasureConfig { context: 3, k: 1, gamma: -1.5, far: Far::Hops(50), ..Default::default() },
-        MeasureConfig { context: 12, gamma: 2.5, ..Default::default() },
+        MeasureConfig {
+            context: 3,
+            k: 1,
+            negatives: law(-1.5, Far::Hops(50)),
+            ..Default::default()
+        },
+        MeasureConfig { context: 12, negatives: law(2.5, Far::Auto), ..Default::default() },
     ];
     for graph in graphs.into_iter().map(Arc::new) {
         for (config, spread) in configs.iter().zip([1.0, 0.1, 12.0]) {

@@ -13,10 +13,13 @@
 //! D(A)        mean over i of D(i) = Σ_j d(i,j)
 //! ```
 //!
+//! The training objective is defined in [`objective`].
+//!
 //! Unconnected pairs have no distance and are reported separately; in β, separation and D(A) they
 //! count with the distance `far`.
 
 mod config;
+mod objective;
 mod pairs;
 mod similarity;
 mod summary;
@@ -27,6 +30,7 @@ use std::sync::Arc;
 use ndarray::ArrayView2;
 
 pub use config::MeasureConfig;
+pub use objective::{Objective, ObjectiveConfig, objective};
 pub use summary::{Counted, FarPairs, Intervals, Measures, Uniform};
 
 use crate::distance::Levels;
@@ -73,7 +77,7 @@ pub fn measure(
             WalkCooccurrence::Sampled { walk: Walk::new(graph), walks, context, seed }
         }
     };
-    let far = config.far.hops(graph, &Components::new(graph))?;
+    let far = config.negatives.far.hops(graph, &Components::new(graph))?;
     let pairs = PairMeasurement {
         graph,
         vectors: ArrayView2::from_shape((n, dim), &vectors).map_err(|error| {
@@ -81,14 +85,16 @@ pub fn measure(
         })?,
         bins,
         all,
-        gamma: config.gamma,
+        gamma: config.negatives.gamma,
         far,
         cooccurrence,
     };
     let group = if all { crate::distance::SOURCES } else { summary::group(sources) };
     let chosen = choose(n, sources, group, config.seed);
     let (groups, histogram) = pairs.measure(&chosen, group)?;
-    Ok(summary::summarise(&groups, &histogram, bins, walks, far, (n, dim), config))
+    let measures = summary::summarise(&groups, &histogram, bins, walks, far, (n, dim), config);
+    let objective = config.objective.then(|| objective(embedding, graph, &config.into()));
+    Ok(Measures { objective: objective.transpose()?, ..measures })
 }
 
 /// The largest dot product of two vectors: the square of the largest norm.

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::MeasureConfig;
 use super::similarity::{Bins, SimilarityHistogram};
 use super::sums::{DistanceSums, GroupSums};
+use super::{MeasureConfig, Objective};
 
 /// The measures of an embedding. Lists are by distance, from 1 on. Pairs are ordered: (i, j) and
 /// (j, i) are two.
@@ -59,6 +59,8 @@ pub struct Measures {
     pub far: Option<FarPairs>,
     /// Confidence intervals; `None` if all pairs were measured, or too few for an estimate.
     pub interval: Option<Intervals>,
+    /// The training objective, if it was asked for.
+    pub objective: Option<Objective>,
     /// The settings.
     pub config: MeasureConfig,
 }
@@ -118,7 +120,7 @@ pub struct Intervals {
 }
 
 const GROUPS: usize = 32;
-const MIN_GROUPS: usize = 8;
+pub(super) const MIN_GROUPS: usize = 8;
 
 /// The number of sources of a group.
 pub(super) fn group(sources: usize) -> usize {
@@ -159,7 +161,10 @@ pub(super) fn summarise(
         sources: total.sources,
         alpha_walks,
         corollary: distances.clone().map(|d| (nodes as f64) < d_a / f64::from(d)).collect(),
-        separation_power: distances.clone().last().map(|d| f64::from(d).powf(config.gamma)),
+        separation_power: distances
+            .clone()
+            .last()
+            .map(|d| f64::from(d).powf(config.negatives.gamma)),
         separation_power_of_means: betas
             .first()
             .zip(betas.last())
@@ -187,6 +192,7 @@ pub(super) fn summarise(
         }),
         interval: (!all && groups.len() >= MIN_GROUPS)
             .then(|| intervals(groups, &total, nodes, config)),
+        objective: None,
         xi: means.xi,
         alpha: means.alpha,
         config: config.clone(),
@@ -278,7 +284,7 @@ fn intervals(
 
 /// The 97.5 % quantile of Student's t distribution, from that of the normal distribution (Abramowitz
 /// and Stegun 26.7.5); accurate to 0.001 from 7 degrees of freedom on.
-fn student(freedom: f64) -> f64 {
+pub(super) fn student(freedom: f64) -> f64 {
     let z: f64 = 1.959_964;
     let first = (z.powi(3) + z) / 4.0;
     let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
