@@ -144,6 +144,10 @@ def test_measures_equal_those_of_the_command_line(
         ([], {}),
         (["--sources", "all"], {"sources": "all"}),
         (["--sources", 64, "--walks", 20, "--seed", 9], {"sources": 64, "walks": 20, "seed": 9}),
+        (
+            ["--objective", "--l2", 0.2, "--negatives", "degree", "--centre-power", 1, "--negative-weight", 2],
+            {"objective": True, "l2": 0.2, "negatives": "degree", "centre_power": 1, "negative_weight": 2},
+        ),
     ):
         expected = json.loads(command_line("measure", folder / "x.npy", folder, "--json", *flags))
         fields = nearfar.measure(emb, graph, **options).to_dict()
@@ -151,6 +155,16 @@ def test_measures_equal_those_of_the_command_line(
             fields["config"]["sources"] = expected["config"]["sources"]
         assert fields == expected
     assert nearfar.measure(emb.vectors, graph) == nearfar.measure(emb, graph)
+
+
+def test_the_objective_of_zeros_is_log_2() -> None:
+    found = nearfar.measure(np.zeros((34, 2)), "builtin:karate", objective=True, context=3).objective
+    assert found is not None
+    assert abs(found.loss - np.log(2)) < 1e-6 and abs(found.positive + found.negative - found.loss) < 1e-12
+    assert (found.law, found.centres, found.interval) == ("distance", 34, None)
+    assert nearfar.measure(np.zeros((34, 2)), "builtin:karate").objective is None
+    with pytest.raises(ValueError, match="l2=0.5: only the objective has this option; give objective or omit l2"):
+        nearfar.measure(np.zeros((34, 2)), "builtin:karate", l2=0.5)
 
 
 def test_measures_match_vectors_and_nodes_by_id() -> None:

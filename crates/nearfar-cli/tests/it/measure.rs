@@ -39,6 +39,10 @@ fn table_output() {
           3                2   0.04743    0.00000    0.00e0      1.80e0     1.50e0
         far                8   0.33223    0.11900    0.00e0      2.10e0     1.50e0
     ");
+    let options = ["--context", "3", "--objective", "--l2", "0.2", "--negatives", "uniform"];
+    let all = output(&[&["measure", text(&vectors), text(folder.path())], &options[..]].concat());
+    let lines: Vec<&str> = all.lines().skip(9).take(4).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"");
     let train = ["embed", "builtin:karate", "-o", text(&vectors), "--dim", "8", "--l2", "0.1"];
     output(&train);
     let measure = ["measure", text(&vectors), "builtin:karate", "--sources", "30", "--walks", "50"];
@@ -99,6 +103,10 @@ fn wrong_input() {
         error(None, folder.path(), &["--k", "0"]),
         error(None, folder.path(), &["--gamma", "NaN"]),
         error(None, folder.path(), &["--walks", "0"]),
+        error(None, folder.path(), &["--objective", "--l2", "3"]),
+        error(None, folder.path(), &["--objective", "--centre-power", "-1"]),
+        error(None, folder.path(), &["--negative-weight", "2"]),
+        error(None, folder.path(), &["--negatives", "edge"]),
         error(None, &folder.path().join("none.tsv"), &[]),
     ];
     insta::assert_snapshot!(messages.concat(), @"

@@ -181,10 +181,6 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
         Nodes per window in the weights α of positives, 2 to 1000.
     k : int, default=10
         Negatives per window in the weights β of negatives, 1 to 1000.
-    gamma : float, default=1.0
-        Exponent of the distance in β, −64 to 64.
-    far : int or "auto", default="auto"
-        Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
     sources : int or "all", default=None
         Number of random nodes to compare with all others. ``None`` compares all nodes, or 1024 in
         graphs where all would take minutes.
@@ -193,6 +189,27 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
         graphs where that would take minutes.
     seed : int, default=0
         Seed of the random nodes and walks.
+    objective : bool, default=False
+        Also compute the training objective; the lower, the further training has converged. Uses
+        ``context``, ``sources`` and the options below, which should be those of the training.
+    l2 : float, default=0.1
+        L2 regularisation λ in the objective, 0 to 2.
+    negative_weight : float, default=1.0
+        Weight of negatives relative to positives in the objective, above 0.
+    centre_power : float, default=0.5
+        Nodes are centres of the objective in proportion to their degree to this power, 0 to 2.
+    negatives : str, default="auto"
+        Distribution of the negatives of the objective, as in ``embed``.
+    gamma : float, default=1.0
+        Exponent of the distance in β and in the objective, −64 to 64.
+    degree_power : float, default=0.75
+        Exponent of the degree for ``negatives="degree"``.
+    landmarks : int or float, default=None
+        Number or fraction of landmarks, as in ``embed``.
+    far : int or "auto", default="auto"
+        Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
+    strategy : {"auto", "table", "levels"}, default="auto"
+        How exact distances for the objective are found, as in ``embed``.
     threads : int, default=None
         Number of threads; ``None`` uses all cores. The result does not depend on it.
     weight, source, target, nodes, num_nodes, largest_component
@@ -201,7 +218,8 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
     Returns
     -------
     Measures
-        Cohesion, separation, rank correlation, and the mean similarity by distance.
+        Cohesion, separation, rank correlation, the mean similarity by distance, and the training
+        objective if ``objective`` is set.
 
     Examples
     --------
@@ -212,6 +230,8 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
     Measures of 34 nodes, all pairs: cohesion ...
     >>> measures.xi[0] > measures.xi[-1], measures.separation_power
     (True, 5.0)
+    >>> nearfar.measure(emb, "builtin:karate", objective=True).objective.loss < 0.7
+    True
     """
     _options.check("measure()", options, _options.MEASURE, _options.GRAPH)
     converted = as_graph("measure()", graph, _options.select(options, _options.GRAPH))

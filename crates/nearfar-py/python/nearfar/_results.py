@@ -272,6 +272,10 @@ class Measures(Result):
         Walks per source from which ``alpha`` was estimated; ``None`` if it was computed exactly.
     interval : Result or None
         Half widths of 95 % confidence intervals, if pairs were sampled.
+    objective : Result or None
+        The training objective, if it was asked for: ``loss``, the sum of its parts ``positive``,
+        ``negative`` and ``regularisation``; the ``law`` of negatives; the number of ``centres``; and
+        ``interval``, the half width of the 95 % confidence interval if these were sampled.
     nodes, dim : int
         Number of vectors and dimensions.
     resolution : float
@@ -299,6 +303,7 @@ class Measures(Result):
     sources: int
     alpha_walks: int | None
     interval: Result | None
+    objective: Result | None
     nodes: int
     dim: int
     resolution: float

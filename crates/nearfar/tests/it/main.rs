@@ -12,6 +12,7 @@ mod measures;
 mod naive;
 mod negatives;
 mod neighbours;
+mod objectives;
 mod plans;
 mod positives;
 mod projections;

@@ -30,7 +30,7 @@ pub struct MeasureConfig {
     /// Seed of the sample and the walks
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
-    /// Also compute the training objective, with these negatives, --context and the options below
+    /// Also compute the training objective, with --context and the options and negatives below
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Objective"))]
     pub objective: bool,
     /// L2 regularisation λ: a number
