@@ -42,7 +42,12 @@ fn table_output() {
     let options = ["--context", "3", "--objective", "--l2", "0.2", "--negatives", "uniform"];
     let all = output(&[&["measure", text(&vectors), text(folder.path())], &options[..]].concat());
     let lines: Vec<&str> = all.lines().skip(9).take(4).collect();
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @"
+      objective                0.823116  (uniform negatives, w = 1, λ = 0.2, all centres)
+        positives              0.158007
+        negatives              0.516581
+        regularisation         0.148528
+    ");
     let train = ["embed", "builtin:karate", "-o", text(&vectors), "--dim", "8", "--l2", "0.1"];
     output(&train);
     let measure = ["measure", text(&vectors), "builtin:karate", "--sources", "30", "--walks", "50"];
@@ -69,7 +74,12 @@ fn json_output() {
     let folder = tempfile::tempdir().unwrap();
     let [vectors, edges] = files(folder.path());
     let found = rounded(json(&["measure", text(&vectors), text(folder.path()), "--json"]));
-    insta::assert_snapshot!(found, @r#"{"nodes":5,"dim":2,"counted":"all","sources":5,"alpha_walks":null,"distance":[1,2,3],"pairs":[6,4,2],"xi":[0.792517,0.384471,0.0474259],"xi_std":[0.0841958,0.115529,0.0],"alpha":[0.3125,0.210938,0.0625],"beta":[5.83333,11.25,15.0],"corollary":[true,true,false],"cohesion":-1.67453,"separation":-140.896,"separation_power":3.0,"separation_power_of_means":2.57143,"uniform":{"beta":12.5,"separation":-192.553,"separation_power":1.0},"mean_total_distance":10.4,"spearman":-0.92582,"resolution":0.00195312,"far":{"hops":4,"pairs":8,"xi":0.332227,"xi_std":0.119003,"beta":17.5},"interval":null,"config":{"context":5,"k":10,"gamma":1.0,"far":"auto","sources":null,"walks":null,"seed":0}}"#);
+    insta::assert_snapshot!(found, @r#"{"nodes":5,"dim":2,"counted":"all","sources":5,"alpha_walks":null,"distance":[1,2,3],"pairs":[6,4,2],"xi":[0.792517,0.384471,0.0474259],"xi_std":[0.0841958,0.115529,0.0],"alpha":[0.3125,0.210938,0.0625],"beta":[5.83333,11.25,15.0],"corollary":[true,true,false],"cohesion":-1.67453,"separation":-140.896,"separation_power":3.0,"separation_power_of_means":2.57143,"uniform":{"beta":12.5,"separation":-192.553,"separation_power":1.0},"mean_total_distance":10.4,"spearman":-0.92582,"resolution":0.00195312,"far":{"hops":4,"pairs":8,"xi":0.332227,"xi_std":0.119003,"beta":17.5},"interval":null,"objective":null,"config":{"context":5,"k":10,"sources":null,"walks":null,"seed":0,"objective":false,"l2":0.1,"negative-weight":1.0,"centre-power":0.5,"negatives":"auto","gamma":1.0,"degree-power":0.75,"landmarks":null,"far":"auto","strategy":"auto"}}"#);
+    let options = ["--json", "--objective", "--l2", "0", "--sources", "4"];
+    let found = json(&[&["measure", text(&vectors), text(folder.path())], &options[..]].concat());
+    let objective = &found["objective"];
+    assert_eq!((&objective["law"], &objective["centres"]), (&"distance".into(), &4.into()));
+    assert_eq!((&objective["regularisation"], &objective["interval"]), (&0.0.into(), &Value::Null));
     // The edge list alone has no isolated node, so that its vector is removed too.
     let fewer = fs::read_to_string(&vectors).unwrap().replace("eve\t0\t-1\n", "");
     fs::write(&vectors, fewer).unwrap();
@@ -104,7 +114,7 @@ fn wrong_input() {
         error(None, folder.path(), &["--gamma", "NaN"]),
         error(None, folder.path(), &["--walks", "0"]),
         error(None, folder.path(), &["--objective", "--l2", "3"]),
-        error(None, folder.path(), &["--objective", "--centre-power", "-1"]),
+        error(None, folder.path(), &["--objective", "--centre-power", "3"]),
         error(None, folder.path(), &["--negative-weight", "2"]),
         error(None, folder.path(), &["--negatives", "edge"]),
         error(None, &folder.path().join("none.tsv"), &[]),
@@ -119,6 +129,10 @@ fn wrong_input() {
     error: --k 0: expected 1 to 1000
     error: --gamma NaN: expected −64 to 64
     error: --walks 0: expected at least 1
+    error: --l2 3: expected 0 to 2
+    error: --centre-power 3: expected 0 to 2
+    error: --negative-weight 2: only the objective has this option; give --objective or omit --negative-weight
+    error: --negatives edge: only the objective has this option; give --objective or omit --negatives
     error: none.tsv: cannot read: no such file; check the name
     ");
 }
