@@ -25,7 +25,8 @@ def make(nodes, edges, blocks, seed=0):
     sampler = Sampler(block, weight, blocks)
     keys = numpy.empty(0, numpy.int64)
     while len(keys) < edges:
-        first = sampler.anywhere(random, edges - len(keys))
+        # Edges between hubs repeat, so a few more are drawn than are missing.
+        first = sampler.anywhere(random, edges - len(keys) + edges // 10)
         keys = numpy.union1d(keys, sampler.edges(random, first, nodes))
     keys = random.choice(keys, edges, replace=False)
     while len(isolated := numpy.setdiff1d(numpy.arange(nodes), numpy.divmod(keys, nodes))):
