@@ -29,7 +29,7 @@ try:
 
     MISSING = ""
 except ImportError as error:
-    MISSING = f"{error}; run with target/benchsuite/environments/suite/bin/python"
+    MISSING = f"{error} (`benchsuite/run` installs what they need)"
 
 
 def small_graph(nodes=60, edges=240):

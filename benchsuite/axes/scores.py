@@ -2,8 +2,9 @@
 
 Three judges, the same splits for all methods. `ridge`: ridge classifier with the penalty of the best
 leave-one-out accuracy, ten random splits. `fair`: logistic regression with C from cross-validation
-on the training nodes. `c1`: `nearfar evaluate` with its default settings, logistic regression with
-C = 1, on the given splits where the dataset has them; it favours vectors of a certain scale.
+on the training nodes; one split and one seed, since it is slow. `c1`: `nearfar evaluate` with its
+default settings, logistic regression with C = 1, on the given splits where the dataset has them; it
+favours vectors of a certain scale.
 
 - `ridge` and `fair`: F1-macro with 10 % of the nodes for training; where nodes have several labels
   (wikipedia-pos, ppi, blogcatalog) F1-micro with 50 %, the number of labels of each node given.
