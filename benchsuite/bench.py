@@ -6,9 +6,13 @@ from measure import Failure
 class Bench:
     """The definitions, and what is needed to run them."""
 
-    def __init__(self, suite, environments, graphs, ours):
+    def __init__(self, suite, environments, graphs, ours, asked=None):
         self.suite, self.environments, self.graphs, self.ours = suite, environments, graphs, ours
         self.general, self.budget = suite["general"], suite["budget"]
+        # The command line: `method`, `judge` and `seed`, lists that limit an axis unless empty.
+        self.asked = asked
+        # Writes the rows of an axis so far, so that a long run can be interrupted.
+        self.save = lambda rows: None
 
     def script(self, name):
         """The path of a file of the suite."""
@@ -21,6 +25,17 @@ class Bench:
     def chosen(self, graphs):
         """The graphs that are available and selected."""
         return {name: what for name, what in graphs.items() if self.graphs.is_wanted(name)}
+
+    def selected_methods(self, methods):
+        """Definitions of the methods that are selected."""
+        return {key: what for key, what in methods.items() if key in (self.asked.method or methods)}
+
+    def selected_judges(self, judges):
+        return [judge for judge in judges if judge in (self.asked.judge or judges)]
+
+    def seeds(self, axis):
+        """Seeds of an axis whose methods are run with several."""
+        return self.asked.seed or range(axis["repeats"])
 
     def fixed(self, graph, system, setting="", threads=None):
         """The fields of a row that are known before it is run."""

@@ -22,6 +22,7 @@ class Environments:
         """The Python interpreter with the packages of a rival, or of `suite`."""
         if name in self.failures:
             raise Failure(self.failures[name])
+        name = self.definition(name).get("environment", name)
         packages = self.definition(name)["packages"]
         python = self.folder / name / "bin" / "python"
         stamp = self.folder / name / "packages.json"
@@ -42,10 +43,11 @@ class Environments:
         return self.suite["suite"] if name == "suite" else self.suite["rivals"][name]
 
     def version(self, name):
-        """The installed version of the measured package."""
+        """The installed version of the measured package, or of what a method of ours is written with."""
         wanted = self.suite["rivals"][name]["measures"]
         code = f"import importlib.metadata as m; print(m.version({wanted!r}))"
-        return child([self.python(name), "-c", code], 60)["output"].strip()
+        found = child([self.python(name), "-c", code], 60)["output"].strip()
+        return f"with {wanted} {found}" if "environment" in self.suite["rivals"][name] else found
 
     def run(self, name, job, timeout):
         """Runs one job of a rival with its adapter. Returns the measured fields of a row."""
@@ -59,7 +61,8 @@ class Environments:
         counted = stages if job["task"] == "load" else {**stages, "load": 0.0}
         keep = ["amount", "peak_bytes", "base_bytes", "sum"]
         row |= {key: answer[key] for key in keep if key in answer}
-        return {**row, "seconds": sum(counted.values()), "version": self.version_once(name)}
+        row |= {"seconds": sum(counted.values()), "process_seconds": done["seconds"]}
+        return {**row, "version": self.version_once(name)}
 
     def version_once(self, name):
         definition = self.suite["rivals"][name]

@@ -3,7 +3,7 @@
     python graphs.py KIND NODES EDGES FOLDER
 
 generates a random graph (in the environment of the suite, which has NumPy): `edges.npy`, and with
-`--text` also `edges.tsv`.
+`--text` also `edges.tsv`. With `--labels N`, for KIND `planted`, also `labels.tsv` with N labels.
 """
 
 import json
@@ -42,12 +42,20 @@ class Graphs:
             return str(self.data / name)
         return self.job(name, text=False)["edges_npy"]
 
+    def labels(self, name):
+        """The file of labels."""
+        if name not in self.suite["graphs"]:
+            return str(self.data / name / "labels.tsv")
+        return str(self.random(self.suite["graphs"][name]) / "labels.tsv")
+
     def random(self, definition, text=False):
         kind, nodes, edges = (definition[key] for key in ("kind", "nodes", "edges"))
-        folder = self.folder / f"{kind}-{nodes}-{edges}"
+        labels = f"-{definition['labels']}" if "labels" in definition else ""
+        folder = self.folder / f"{kind}-{nodes}-{edges}{labels}"
         if not (folder / ("edges.tsv" if text else "edges.npy")).exists():
             python = self.environments.python("suite")
             command = [python, __file__, kind, str(nodes), str(edges), str(folder)]
+            command += ["--labels", str(definition["labels"])] if labels else []
             subprocess.run([*command, *(["--text"] if text else [])], check=True)
         return folder
 
@@ -68,10 +76,18 @@ def make(kind, nodes, edges):
 def main():
     import numpy
 
+    import planted
+
     kind, nodes, edges, folder = sys.argv[1:5]
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    pairs = make(kind, int(nodes), int(edges))
+    if kind == "planted":
+        labels = int(sys.argv[sys.argv.index("--labels") + 1])
+        pairs, own = planted.make(int(nodes), int(edges), labels)
+        lines = "".join(f"{node}\t{label}\n" for node, label in enumerate(own.tolist()))
+        (folder / "labels.tsv").write_text(lines)
+    else:
+        pairs = make(kind, int(nodes), int(edges))
     numpy.save(folder / "edges.npy", pairs)
     if "--text" in sys.argv:
         with open(folder / "edges.tsv", "w") as file:

@@ -21,9 +21,9 @@ from pathlib import Path
 COLUMNS = [
     *("graph", "nodes", "system", "version", "setting", "threads", "repeat", "seconds"),
     *("load_seconds", "walk_seconds", "train_seconds", "amount", "peak_bytes", "base_bytes"),
-    *("score", "score_random", "failure"),
+    *("judge", "score", "score_random", "failure"),
 ]
-NUMBERS = set(COLUMNS) - {"graph", "system", "version", "setting", "failure"}
+NUMBERS = set(COLUMNS) - {"graph", "system", "version", "setting", "judge", "failure"}
 
 
 class Failure(Exception):
@@ -101,6 +101,27 @@ def write(path, rows):
         table.writeheader()
         for row in rows:
             table.writerow({name: short(row.get(name)) for name in COLUMNS})
+
+
+def kept(before, rows, asked):
+    """The rows of an earlier run that stay beside new ones, by what was selected for the new run."""
+    # A benchmark that failed as a whole has no graph, but a dash.
+    graphs = {"—", *(row["graph"] for row in rows)}
+    if asked.method or asked.judge or asked.seed:
+        fields = ["graph", "system", "setting"]
+        again = {case(row, fields) for row in rows}
+        measured = {case(row, [*fields, "judge", "repeat"]) for row in rows}
+        return [
+            row
+            for row in before
+            if case(row, [*fields, "judge", "repeat"]) not in measured
+            and not ("failure" in row and case(row, fields) in again)
+        ]
+    return [row for row in before if row["graph"] not in graphs] if asked.graph else []
+
+
+def case(row, fields):
+    return tuple(row.get(name) or 0 for name in fields)
 
 
 def short(value):

@@ -14,18 +14,22 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
 class Ours:
     """Runs `nearfar` and `cargo bench`."""
 
-    def __init__(self, data, scratch, timeout):
+    def __init__(self, data, scratch, timeout, program=None):
         self.data, self.scratch, self.timeout = data, Path(scratch), timeout
+        self.program = program
         self.version = None
         self.benches = {}
 
     def build(self):
-        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT, check=True)
+        """Builds the release binary, unless a program was given."""
+        if not self.program:
+            command = ["cargo", "build", "--release", "--locked", "--quiet"]
+            subprocess.run(command, cwd=ROOT, check=True)
         output = child([self.binary(), "--version"], 10)["output"]
         self.version = output.split()[-1]
 
     def binary(self):
-        return str(TARGET / "release" / "nearfar")
+        return str(self.program or TARGET / "release" / "nearfar")
 
     def embed(self, graph, options, threads, seed=0, vectors=None):
         """Runs `nearfar embed` as a whole process. Returns the measured fields of a row."""

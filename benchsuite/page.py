@@ -12,6 +12,7 @@ ORDER = [
     "pairs",
     "memory",
     "quality",
+    "scores",
     "walks",
     "distances",
     "loading",
@@ -20,6 +21,8 @@ ORDER = [
     "samplers",
 ]
 ORDER += ["embed", "draws", "training", "large"]
+# The fields that name a case.
+CASE = ["graph", "system", "setting", "threads", "judge"]
 
 
 def axis(name):
@@ -57,7 +60,7 @@ def write(folder, environments):
 def repeats(rows):
     """Runs per case; benchmarks that give only a median and a range are not counted."""
     ran = [row for row in rows if row.get("seconds") not in (None, 1.0)]
-    sizes = [len(found) for found in grouped(ran, "graph", "system", "setting", "threads").values()]
+    sizes = [len(found) for found in grouped(ran, *CASE).values()]
     if not sizes:
         return ", median and range as the benchmark reports them"
     least, most = min(sizes), max(sizes)

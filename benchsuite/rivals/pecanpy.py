@@ -13,7 +13,9 @@ def make(job, matrix):
     first_order = job["p"] == 1 and job["q"] == 1
     mode = pecanpy.FirstOrderUnweighted if first_order else pecanpy.SparseOTF
     numba.set_num_threads(job["threads"])
-    made = mode(job["p"], job["q"], job["threads"], False, False, 0, job["seed"])
+    # `extend` is node2vec+.
+    extend = job.get("extend", False)
+    made = mode(job["p"], job["q"], job["threads"], False, extend, 0, job["seed"])
     made.indptr = matrix.indptr.astype(numpy.uint32)
     made.indices = matrix.indices.astype(numpy.uint32)
     made.data = matrix.data
