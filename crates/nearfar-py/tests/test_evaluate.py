@@ -45,6 +45,7 @@ def folder(graph: nearfar.Graph, emb: nearfar.Embedding, tmp_path_factory: pytes
 PROTOCOLS: list[dict[str, Any]] = [
     {},
     {"train_ratio": 0.3, "repeats": 3, "seed": 5, "c": 0.5},
+    {"train_ratio": 0.3, "repeats": 3, "c": "auto"},
     {"train_ratio": 0.5, "repeats": 2, "stratified": True, "per_class": True, "confusion": True},
 ]
 
@@ -64,6 +65,25 @@ def test_classification_equals_that_of_the_command_line(
     f1_macro = expected["f1_macro"]
     assert scores.f1_macro.mean == f1_macro["mean"] and scores.f1_macro.runs == f1_macro["runs"]
     assert pickle.loads(pickle.dumps(scores)) == scores
+
+
+def test_c_is_chosen_by_cross_validation(graph: nearfar.Graph, emb: nearfar.Embedding) -> None:
+    assert nearfar.classify(emb, graph.labels, graph.splits).chosen_c is None
+    chosen = nearfar.classify(emb, graph.labels, graph.splits, c="auto", threads=1)
+    assert chosen == nearfar.classify(emb, graph.labels, graph.splits, c="auto", threads=3)
+    assert chosen.c == "auto" and chosen.chosen_c is not None and len(chosen.chosen_c) == 1
+    given = nearfar.classify(emb, graph.labels, graph.splits, c=chosen.chosen_c[0])
+    assert (given.f1_macro, given.accuracy) == (chosen.f1_macro, chosen.accuracy)
+
+
+def test_a_class_with_one_node_is_scored_and_noted() -> None:
+    vectors = np.array([[0.0, 1], [1, 0], [0, 1], [1, 0], [9, 9]], dtype=np.float32)
+    splits = ["train", "train", "test", "test", "test"]
+    scores = nearfar.classify(vectors, ["x", "y", "x", "y", "z"], splits)
+    assert scores.accuracy.mean == pytest.approx(2 / 3)
+    assert scores.notes == ["1 class has test nodes and no training node, and cannot be predicted there: 'z'"]
+    assert repr(scores).endswith(f"\nnote: {scores.notes[0]}")
+    assert nearfar.classify(vectors, ["x", "y", "x", "y", None], splits[:4] + [None]).notes == ()
 
 
 def test_all_types_of_labels_and_splits(graph: nearfar.Graph, emb: nearfar.Embedding, folder: Path) -> None:
@@ -187,7 +207,9 @@ def test_measures_match_vectors_and_nodes_by_id() -> None:
 INVALID: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({99: "a"}, {}, ValueError, "labels: node 99 has no vector; the first node id is 0"),
     (["a", "b"], {}, ValueError, "labels has 2 entries for 34 vectors"),
-    (["a"] * 33 + ["b"], {}, ValueError, "class 'b'.*remove its label or give splits"),
+    (["a", "b"] * 17, {"c": 0}, ValueError, "^c=0: expected 'auto' or a number above 0"),
+    (["a", "b"] * 17, {"c": "abc"}, ValueError, "^c=\"abc\": expected 'auto' or a number above 0"),
+    (list(range(34)), {"stratified": True}, ValueError, "every class has one; omit stratified"),
     ([None] * 34, {}, ValueError, "label"),
     ([1, "1"] * 17, {}, ValueError, "labels 1 and '1' are both written as '1'"),
     (["a", "b"] * 17, {"train_ratio": 2}, ValueError, "^train_ratio=2: "),

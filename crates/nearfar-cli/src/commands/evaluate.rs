@@ -54,6 +54,11 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     }
     let splits = splits.map(|path| read_splits(&path, &embedding)).transpose()?;
     let scores = classify(&embedding, &labels, splits.as_ref(), &args.classify)?;
+    if !quiet {
+        for note in &scores.notes {
+            print::message(&format!("note: {note}"));
+        }
+    }
     if args.json { print::json(&scores) } else { print::result(&table(args, &scores)) }
 }
 
@@ -78,7 +83,7 @@ fn table(args: &Args, scores: &Classification) -> String {
     let _ = writeln!(
         text,
         "logistic regression, C = {}; trained on {} nodes; {splits}\n",
-        scores.c,
+        inverse_l2(scores),
         count(scores.train)
     );
     let rows: &[Row] = if scores.multi_label {
@@ -113,6 +118,21 @@ fn table(args: &Args, scores: &Classification) -> String {
         text.push_str(&confusion_table(confusion));
     }
     text
+}
+
+/// The C of all runs; if it was chosen in each, the values and how often: `1 (× 3), 10 (× 7)`.
+fn inverse_l2(scores: &Classification) -> String {
+    let Some(chosen) = &scores.chosen_c else { return scores.c.to_string() };
+    let mut sorted = chosen.clone();
+    sorted.sort_by(f64::total_cmp);
+    let values: Vec<String> = sorted
+        .chunk_by(|a, b| a.total_cmp(b).is_eq())
+        .map(|equal| match equal.len() {
+            runs if runs == sorted.len() => equal[0].to_string(),
+            runs => format!("{} (× {runs})", equal[0]),
+        })
+        .collect();
+    format!("{} (chosen by cross-validation)", values.join(", "))
 }
 
 /// A row of the table: the name of a score, and its value on a split as text.

@@ -47,10 +47,12 @@ def classify(
         Number of random divisions.
     stratified : bool, default=False
         Train on the same fraction of every class.
-    c : float, default=1.0
-        Inverse L2 strength of the classifier (scikit-learn's ``C``).
+    c : float or "auto", default=1.0
+        Inverse L2 strength of the classifier (scikit-learn's ``C``). ``"auto"`` chooses 0.01, 0.1,
+        ... or 1000 by cross-validation on the training nodes of each run; ``chosen_c`` of the result
+        holds the choices.
     seed : int, default=0
-        Seed of the random divisions.
+        Seed of the random divisions and of cross-validation.
     per_class : bool, default=False
         Also return precision, recall and F1 of every class.
     confusion : bool, default=False

@@ -59,6 +59,8 @@ def report(
     points : int, default=20_000
         Number of nodes that t-SNE places, at least 10; other nodes are placed next to the nodes with
         the most similar vectors.
+    c : float or "auto", default=1.0
+        Inverse L2 strength of the classifier, as in ``classify``.
     seed : int, default=0
         Random seed.
     threads : int, default=None

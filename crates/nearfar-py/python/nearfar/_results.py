@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 
@@ -134,8 +135,10 @@ class Classification(SplitScores):
     protocol : Result
         ``splits`` is ``"fixed"``, or ``"random"`` with ``train_ratio``, ``repeats``, ``stratified``
         and ``seed``.
-    c : float
-        Inverse L2 strength of the classifier.
+    c : float or "auto"
+        Inverse L2 strength of the classifier, as it was given.
+    chosen_c : list of float or None
+        With ``c="auto"``, the value that was chosen in each run.
     train : int
         Number of training nodes per run.
     val : SplitScores or None
@@ -146,6 +149,8 @@ class Classification(SplitScores):
     confusion : Result or None
         If requested: ``labels`` and ``counts``, the number of nodes by true and predicted class,
         over all runs.
+    notes : list of str
+        Classes that cannot be predicted or tested, because they have too few nodes.
     """
 
     nodes: int
@@ -153,11 +158,13 @@ class Classification(SplitScores):
     classes: int
     multi_label: bool
     protocol: Result
-    c: float
+    c: float | str
     train: int
+    chosen_c: list[float] | None = None
     val: SplitScores | None = None
     per_class: list[dict[str, Any]] | None = None
     confusion: Result | None = None
+    notes: Sequence[str] = ()
     _nested = {"val": SplitScores, "ravelled": SplitScores, "top_k": SplitScores}
 
     def __repr__(self) -> str:
@@ -168,7 +175,7 @@ class Classification(SplitScores):
         runs = f", {len(self.accuracy.runs)} runs" if len(self.accuracy.runs) > 1 else ""
         return (
             f"Classification into {self.classes} classes, {self.train} training and {self.scored} test "
-            f"nodes{runs}: {scores}"
+            f"nodes{runs}: {scores}" + "".join(f"\nnote: {note}" for note in self.notes)
         )
 
 

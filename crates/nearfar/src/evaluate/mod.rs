@@ -10,8 +10,8 @@ mod periodic;
 pub mod ranking;
 
 pub use classify::{
-    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, SplitMethod, SplitScores,
-    classify, read_labels, read_splits, splits_in,
+    ClassScores, Classification, ClassifyConfig, ConfusionTable, F1, InverseL2, SplitMethod,
+    SplitScores, classify, read_labels, read_splits, splits_in,
 };
 pub use links::{HeldOut, LinkScores, LinksConfig, Operator, Operators, Ranking, hold_out, links};
 pub use mean_std::MeanStd;

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
+use crate::evaluate::{ClassifyConfig, InverseL2};
 use crate::file::write_whole;
 use crate::graph::{Graph, Labels, Node, Splits};
 use crate::project::{Method, Metric, ProjectConfig, project};
@@ -42,6 +43,9 @@ pub struct ReportConfig {
     /// other nodes are interpolated
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().points))]
     pub points: usize,
+    /// Inverse L2 strength of the classifier: a number, or `auto`, as in `evaluate`
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().c))]
+    pub c: InverseL2,
     /// Seed of all random samples
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
@@ -50,7 +54,7 @@ pub struct ReportConfig {
 impl Default for ReportConfig {
     fn default() -> Self {
         let ProjectConfig { perplexity, metric, points, seed, .. } = ProjectConfig::default();
-        Self { title: None, perplexity, metric, points, seed }
+        Self { title: None, perplexity, metric, points, c: InverseL2::default(), seed }
     }
 }
 
@@ -151,8 +155,17 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
         ..Default::default()
     };
     base.validate()?;
+    let stratified = subject.splits.is_none();
+    let classify = ClassifyConfig {
+        c: config.c,
+        seed: config.seed,
+        stratified,
+        per_class: true,
+        ..Default::default()
+    };
+    classify.validate()?;
     let mut notes = Vec::new();
-    let numbers = numbers::numbers(subject, config.seed, &mut notes)?;
+    let numbers = numbers::numbers(subject, &classify, &mut notes)?;
     let n = subject.embedding.nodes();
     let mut nodes: Vec<Node> = (0..n as Node).collect();
     if n > MAX_SHOWN {

@@ -22,9 +22,10 @@ const MAX_EXACT: usize = 30_000;
 /// omitted, and `notes` says why.
 pub(super) fn numbers(
     subject: &Subject,
-    seed: u64,
+    config: &ClassifyConfig,
     notes: &mut Vec<String>,
 ) -> Result<Map<String, Value>> {
+    let seed = config.seed;
     let mut numbers = Map::new();
     let mut put = |name: &str, value: Value| numbers.insert(name.to_owned(), value);
     let log = subject.log.map(read_log).transpose()?;
@@ -37,17 +38,18 @@ pub(super) fn numbers(
             as_json(&DistanceSummary { classes, ..DistanceSummary::new(graph, sources, seed) })?,
         );
         put("degrees", json!(degrees(graph)));
-        let config = MeasureConfig { sources, seed, ..measure_config(&settings) };
-        match measure(subject.embedding, graph, &config) {
+        let measured = MeasureConfig { sources, seed, ..measure_config(&settings) };
+        match measure(subject.embedding, graph, &measured) {
             Ok(measures) => drop(put("measures", as_json(&measures)?)),
             Err(error) => notes.push(format!("Measures failed: {error}.")),
         }
     }
     if let Some(labels) = subject.labels {
-        let stratified = subject.splits.is_none();
-        let config = ClassifyConfig { seed, stratified, per_class: true, ..Default::default() };
-        match classify(subject.embedding, labels, subject.splits, &config) {
-            Ok(scores) => drop(put("classification", as_json(&scores)?)),
+        match classify(subject.embedding, labels, subject.splits, config) {
+            Ok(scores) => {
+                notes.extend(scores.notes.iter().map(|note| format!("Classification: {note}.")));
+                put("classification", as_json(&scores)?);
+            }
             Err(error) => notes.push(format!("Classification failed: {error}.")),
         }
     }

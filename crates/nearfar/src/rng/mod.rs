@@ -50,6 +50,8 @@ pub enum Purpose {
     HoldOut = 21,
     /// Choosing pairs without an edge.
     NonEdge = 22,
+    /// Folds of cross-validation.
+    Fold = 23,
     /// Projections to the plane.
     Projection = 40,
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::embedding::Embedding;
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
 use crate::graph::dataset::{Known, find, read_splits as read_known_splits};
 use crate::graph::{Labels, Splits};
 
@@ -45,31 +45,6 @@ pub(super) fn check(embedding: &Embedding, labels: &Labels, splits: Option<&Spli
         return Err(Error::conflict(message));
     }
     Ok(())
-}
-
-/// Random splits need two nodes of every class: one to train on and one to test on.
-pub(super) fn check_members(embedding: &Embedding, labels: &Labels) -> Result<()> {
-    let mut members = vec![(0_usize, 0); labels.names.len()];
-    for (row, of) in (0..).zip(&labels.of) {
-        for &label in of {
-            members[label as usize].0 += 1;
-            members[label as usize].1 = row;
-        }
-    }
-    if labels.of.iter().all(Vec::is_empty) {
-        return Err(Error::conflict("no node has a label; give a file with labels"));
-    }
-    match members.iter().position(|(count, _)| *count == 1) {
-        None => Ok(()),
-        Some(class) => {
-            let problem = Problem::from(format!(
-                "class '{}' has only one node, '{}', and needs one to train on and one to test on",
-                labels.names[class],
-                embedding.ids().get(members[class].1)
-            ));
-            Err(Error::conflict(problem.act("remove its label").give("splits")))
-        }
-    }
 }
 
 fn known(embedding: &Embedding) -> Known<'_> {

@@ -1,7 +1,11 @@
 //! Node classification: logistic regression is trained on the vectors and labels of some nodes and
 //! scored on others.
 
+mod cross_validation;
 mod input;
+mod inverse_l2;
+mod model;
+mod notes;
 mod run;
 mod split;
 
@@ -13,6 +17,8 @@ use crate::embedding::Embedding;
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Labels, Splits};
 pub use input::{read_labels, read_splits, splits_in};
+pub use inverse_l2::InverseL2;
+use model::LabelledVectors;
 use run::{ClassifyRun, RunScores, TestOutcomes};
 use split::NodeSplit;
 
@@ -30,10 +36,11 @@ pub struct ClassifyConfig {
     /// Train on the same fraction of every class
     #[cfg_attr(feature = "clap", arg(long))]
     pub stratified: bool,
-    /// Inverse L2 strength (scikit-learn's `C`)
+    /// Inverse L2 strength (scikit-learn's `C`): a number, or `auto`, which chooses 0.01, 0.1, … or
+    /// 1000 by cross-validation on the training nodes of each run
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().c))]
-    pub c: f64,
-    /// Seed of the random splits
+    pub c: InverseL2,
+    /// Seed of the random splits and of cross-validation
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed))]
     pub seed: u64,
     /// Also report precision, recall and F1 of every class, summed over all runs
@@ -50,7 +57,7 @@ impl Default for ClassifyConfig {
             train_ratio: None,
             repeats: 10,
             stratified: false,
-            c: 1.0,
+            c: InverseL2::default(),
             seed: 0,
             per_class: false,
             confusion: false,
@@ -71,8 +78,11 @@ pub struct Classification {
     pub multi_label: bool,
     /// How nodes were split.
     pub protocol: SplitMethod,
-    /// Inverse L2 strength of the classifier.
-    pub c: f64,
+    /// Inverse L2 strength of the classifier, as in the settings.
+    pub c: InverseL2,
+    /// With `auto`, the C that was chosen in every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_c: Option<Vec<f64>>,
     /// Training nodes of one run.
     pub train: usize,
     /// Scores on test.
@@ -87,6 +97,9 @@ pub struct Classification {
     /// Confusion matrix on test, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confusion: Option<ConfusionTable>,
+    /// Classes that cannot be predicted or tested, and why; empty in most cases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// How nodes are split into train, validation and test.
@@ -196,11 +209,13 @@ pub fn classify(
         Some(splits) => {
             (SplitMethod::Fixed, vec![NodeSplit::fixed(embedding, labels, splits, multi_label)?])
         }
-        None => random_splits(embedding, labels, config, multi_label)?,
+        None => random_splits(labels, config, multi_label)?,
     };
+    let data = LabelledVectors { embedding, labels, multi_label };
     let runs: Vec<Result<ClassifyRun>> = splits
         .par_iter()
-        .map(|split| ClassifyRun::new(embedding, labels, split, config.c, multi_label))
+        .enumerate()
+        .map(|(run, split)| ClassifyRun::new(data, split, config.c, (config.seed, run as u64)))
         .collect();
     // Report the error of the first run, whichever thread failed first.
     let runs = runs.into_iter().collect::<Result<Vec<ClassifyRun>>>()?;
@@ -211,34 +226,35 @@ pub fn classify(
         dim: embedding.dim(),
         classes: labels.classes(),
         multi_label,
-        protocol,
         c: config.c,
+        chosen_c: (config.c == InverseL2::Auto).then(|| runs.iter().map(|run| run.c).collect()),
         train: splits[0].train.len(),
         test: SplitScores::of(&test, splits[0].test.len()),
         val: (!val.is_empty()).then(|| SplitScores::of(&val, splits[0].val.len())),
         per_class: config.per_class.then(|| per_class(labels, &runs)),
         confusion: if config.confusion { confusion(labels, &runs) } else { None },
+        notes: notes::notes(data, &splits, &runs, &protocol),
+        protocol,
     })
 }
 
 impl ClassifyConfig {
     /// Checks the ranges of the settings.
     pub fn validate(&self) -> Result<()> {
+        if let Some(expected) = self.c.problem() {
+            return Err(Error::option("c", self.c, expected));
+        }
         match *self {
             Self { train_ratio: Some(ratio), .. } if !(ratio > 0.0 && ratio < 1.0) => {
                 Err(Error::option("train-ratio", ratio, "expected a fraction between 0 and 1"))
             }
             Self { repeats: 0, .. } => Err(Error::option("repeats", 0, "expected at least 1")),
-            Self { c, .. } if !(c.is_finite() && c > 0.0) => {
-                Err(Error::option("c", c, "expected a number above 0"))
-            }
             _ => Ok(()),
         }
     }
 }
 
 fn random_splits(
-    embedding: &Embedding,
     labels: &Labels,
     config: &ClassifyConfig,
     multi_label: bool,
@@ -249,7 +265,9 @@ fn random_splits(
         let problem = "stratified splits need one label per node, and some nodes have several";
         return Err(Error::conflict(Problem::from(problem).omit("stratified")));
     }
-    input::check_members(embedding, labels)?;
+    if labels.of.iter().all(Vec::is_empty) {
+        return Err(Error::conflict("no node has a label; give a file with labels"));
+    }
     let splits = (0..repeats as u64)
         .map(|repeat| NodeSplit::random(labels, train_ratio, stratified, seed, repeat))
         .collect::<Result<_>>()?;

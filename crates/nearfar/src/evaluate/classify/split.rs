@@ -81,6 +81,11 @@ impl NodeSplit {
                 classes[labels.of[row as usize][0] as usize].push(row);
             }
             let sizes: Vec<usize> = classes.iter().map(Vec::len).collect();
+            if sizes.iter().all(|&size| size <= 1) {
+                let problem =
+                    "stratified splits need two nodes of some class, and every class has one";
+                return Err(Error::conflict(Problem::from(problem).omit("stratified")));
+            }
             let quotas = quotas(&sizes, fraction, count);
             for (class, &quota) in classes.iter().zip(&quotas) {
                 rows.extend(&class[..quota]);
@@ -103,9 +108,10 @@ impl NodeSplit {
 }
 
 /// Training nodes of each class: its fraction, rounded so that the sum is `total`. Every class with
-/// two nodes or more has at least one on either side.
+/// two nodes or more has at least one on either side. The node of a class with a single one is for
+/// training: in test it could not be predicted.
 fn quotas(sizes: &[usize], fraction: impl Fn(usize) -> f64, total: usize) -> Vec<usize> {
-    let most = |size: usize| size.saturating_sub(1);
+    let most = |size: usize| if size < 2 { size } else { size - 1 };
     let mut quotas: Vec<usize> =
         sizes.iter().map(|&size| (fraction(size) as usize).max(1).min(most(size))).collect();
     let mut order: Vec<usize> = (0..sizes.len()).collect();

@@ -199,7 +199,8 @@ impl LinkRun {
             let truth: Vec<&[u32]> = (0..train.len())
                 .map(|at| if at < held.train_edges.len() { edge } else { &[] })
                 .collect();
-            let model = Logistic::labels(&examples(embedding, operator, &train), &truth, 1, c);
+            let model =
+                Logistic::labels(&examples(embedding, operator, &train), &truth, 1, c, None);
             let scores =
                 |pairs: &[(Node, Node)]| model.scores(&examples(embedding, operator, pairs));
             RankingScores::new(&scores(&held.edges), &scores(&held.non_edges))

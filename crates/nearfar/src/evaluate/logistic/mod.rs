@@ -52,23 +52,20 @@ pub(super) struct Logistic {
 const TOLERANCE: f64 = 1e-5;
 
 impl Logistic {
-    /// Trains a softmax on the class of every example, 0 to classes − 1.
+    /// Trains a softmax on the class of every example, 0 to classes − 1. Starts from `previous`, if
+    /// given: the result on the same examples with another C.
     pub(super) fn softmax<F: Fn(usize, &mut [f32]) + Sync>(
         examples: &Examples<F>,
         class: &[u32],
         classes: usize,
         c: f64,
+        previous: Option<&Self>,
     ) -> Self {
         let tiled = TiledExamples::cached(examples);
-        let mut counts = vec![0_usize; classes];
-        for &class in class {
-            counts[class as usize] += 1;
-        }
-        let mut start = vec![0.0; (examples.dim + 1) * classes];
-        for (intercept, &count) in start[examples.dim * classes..].iter_mut().zip(&counts) {
-            // Only ratios matter; a class without examples counts as half an example.
-            *intercept = (count as f64).max(0.5).ln();
-        }
+        let start = previous.map_or_else(
+            || log_frequencies(class, classes, examples.dim),
+            |previous| previous.weights.clone(),
+        );
         let mut search = Lbfgs::new(start, TOLERANCE, None);
         let loss = SoftmaxLoss { class, classes };
         let penalty = L2Penalty { c, count: examples.count };
@@ -83,12 +80,14 @@ impl Logistic {
     }
 
     /// Trains one binary classifier per label. `labels` holds the labels of each example. The score of
-    /// a label that all examples have is ∞, of one that none has −∞.
+    /// a label that all examples have is ∞, of one that none has −∞. Starts from `previous`, as
+    /// [`softmax`](Self::softmax) does.
     pub(super) fn labels<F: Fn(usize, &mut [f32]) + Sync, L: AsRef<[u32]> + Sync>(
         examples: &Examples<F>,
         labels: &[L],
         columns: usize,
         c: f64,
+        previous: Option<&Self>,
     ) -> Self {
         let height = examples.dim + 1;
         let mut positives = vec![0; columns];
@@ -107,8 +106,13 @@ impl Logistic {
             .filter(|&label| positives[label] > 0 && positives[label] < examples.count)
             .map(|label| {
                 let fraction = positives[label] as f64 / examples.count as f64;
-                let mut start = vec![0.0; height];
-                start[examples.dim] = (fraction / (1.0 - fraction)).ln();
+                let start = if let Some(Self { weights, .. }) = previous {
+                    weights[label..].iter().step_by(columns).copied().collect()
+                } else {
+                    let mut start = vec![0.0; height];
+                    start[examples.dim] = (fraction / (1.0 - fraction)).ln();
+                    start
+                };
                 let hessian = Cholesky::new(height, |row, column| {
                     let penalised = row == column && row != examples.dim;
                     fraction * (1.0 - fraction) * gram[row * height + column]
@@ -196,6 +200,20 @@ impl L2Penalty {
     }
 }
 
+/// Weights of zero, with the logarithms of the class frequencies as intercepts.
+fn log_frequencies(class: &[u32], classes: usize, dim: usize) -> Vec<f64> {
+    let mut counts = vec![0_usize; classes];
+    for &class in class {
+        counts[class as usize] += 1;
+    }
+    let mut weights = vec![0.0; (dim + 1) * classes];
+    for (intercept, &count) in weights[dim * classes..].iter_mut().zip(&counts) {
+        // Only ratios matter; a class without examples counts as half an example.
+        *intercept = (count as f64).max(0.5).ln();
+    }
+    weights
+}
+
 fn put_column(matrix: &mut [f64], columns: usize, column: usize, values: &[f64]) {
     for (cell, value) in matrix[column..].iter_mut().step_by(columns).zip(values) {
         *cell = *value;
@@ -258,7 +276,7 @@ mod tests {
     fn the_softmax_is_a_stationary_point() {
         let class: Vec<u32> = (0..COUNT as u32).map(|example| example % 3).collect();
         for c in [0.01, 1.0, 50.0] {
-            let model = Logistic::softmax(&EXAMPLES, &class, 3, c);
+            let model = Logistic::softmax(&EXAMPLES, &class, 3, c, None);
             assert_stationary(&model.weights, c, |scores, example| {
                 let sum: f64 = scores.iter().map(|score| score.exp()).sum();
                 sum.ln() - scores[class[example] as usize]
@@ -269,7 +287,7 @@ mod tests {
     #[test]
     fn every_label_is_a_stationary_point() {
         let of: Vec<Vec<u32>> = (0..COUNT).map(labels).collect();
-        let model = Logistic::labels(&EXAMPLES, &of, 3, 1.0);
+        let model = Logistic::labels(&EXAMPLES, &of, 3, 1.0, None);
         assert_stationary(&model.weights, 1.0, |scores, example| {
             let loss = |(label, score): (u32, &f64)| {
                 let sign = if of[example].contains(&label) { 1.0 } else { -1.0 };
@@ -288,7 +306,7 @@ mod tests {
     #[test]
     fn labels_of_all_or_no_examples_have_infinite_scores() {
         let of: Vec<Vec<u32>> = (0..COUNT).map(|_| vec![1]).collect();
-        let scores = Logistic::labels(&EXAMPLES, &of, 2, 1.0).scores(&EXAMPLES);
+        let scores = Logistic::labels(&EXAMPLES, &of, 2, 1.0, None).scores(&EXAMPLES);
         assert_eq!(scores[..2], [f64::NEG_INFINITY, f64::INFINITY]);
     }
 
@@ -297,7 +315,7 @@ mod tests {
         let of: Vec<Vec<u32>> = (0..COUNT).map(labels).collect();
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Logistic::labels(&EXAMPLES, &of, 3, 1.0).weights)
+            pool.install(|| Logistic::labels(&EXAMPLES, &of, 3, 1.0, None).weights)
         };
         let one = on(1);
         assert!((2..5).all(|threads| on(threads) == one));

@@ -110,6 +110,8 @@ function measureCard(measures) {
 function classCard(found) {
   const splits = found.protocol.splits === "fixed" ? "fixed splits"
     : `${found.protocol.repeats} random splits, train ratio ${found.protocol.train_ratio}`;
+  const chosen = [...new Set(found.chosen_c)].sort((a, b) => a - b);
+  const c = chosen.length ? `${chosen.join(", ")} (chosen by cross-validation)` : found.c;
   const score = (split) => ["f1_macro", "f1_micro", "accuracy"].map((name) => plusMinus(split[name]));
   const names = ["F1-macro", "F1-micro", "accuracy"];
   const [test, val] = [score(found), found.val && score(found.val)];
@@ -118,7 +120,7 @@ function classCard(found) {
   const classes = found.per_class?.map((one) =>
     [element("span", { class: "name", dir: "auto" }, truncated(one.label)), one.precision.toFixed(3), one.recall.toFixed(3), one.f1.toFixed(3), withSeparators(one.support)]);
   return card("Node classification", table(columns, rows, (column) => column > 0),
-    element("p", { class: "note" }, `Logistic regression, C = ${found.c}, trained on ${withSeparators(found.train)} nodes; ${splits}.`),
+    element("p", { class: "note" }, `Logistic regression, C = ${c}, trained on ${withSeparators(found.train)} nodes; ${splits}.`),
     ...(classes ? [element("details", {}, element("summary", {}, "Scores per class"),
       table(["class", "precision", "recall", "F1", "nodes"], classes, (column) => column > 0))] : []));
 }
