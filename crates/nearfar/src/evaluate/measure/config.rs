@@ -90,8 +90,9 @@ impl MeasureConfig {
     fn first_of_objective(&self) -> Option<(&'static str, String)> {
         let default = Self::default();
         let (law, usual) = (&self.negatives, &default.negatives);
-        let number =
-            |name, value: f64, usual: f64| (value != usual).then(|| (name, value.to_string()));
+        let number = |name, value: f64, usual: f64| {
+            value.total_cmp(&usual).is_ne().then(|| (name, value.to_string()))
+        };
         let strategy = || format!("{:?}", law.strategy).to_lowercase();
         number("l2", self.l2, default.l2)
             .or(number("negative-weight", self.negative_weight, default.negative_weight))

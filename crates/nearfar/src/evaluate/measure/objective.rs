@@ -286,8 +286,8 @@ impl Rows<'_> {
             self.cooccurrence.fill(centre, &mut contexts);
             let mut positive: Vec<(Node, f64)> = contexts.iter().collect();
             positive.sort_unstable_by_key(|&(j, _)| j);
-            let mut loss = CentreLoss::default();
-            loss.mass = positive.iter().map(|(_, p)| p).sum();
+            let mass = positive.iter().map(|(_, p)| p).sum();
+            let mut loss = CentreLoss { mass, ..Default::default() };
             if self.negatives.has_negatives(centre) {
                 self.negatives.probabilities(centre, law);
                 let square: f64 = row(centre).iter().map(|&x| f64::from(x) * f64::from(x)).sum();
