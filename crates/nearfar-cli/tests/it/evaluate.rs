@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::{failure, json, nearfar, output, text};
+use crate::{failure, json, messages, nearfar, output, text};
 
 /// A folder with vectors of 30 nodes in three classes, the last two not separable; files of single
 /// and of multiple labels; and splits.
@@ -150,6 +150,54 @@ fn dataset_folders() {
     assert_eq!((&random["train"], &random["scored"]), (&12.into(), &18.into()));
 }
 
+/// With `--c auto` the scores are those of the C that is chosen.
+#[test]
+fn c_auto() {
+    let files = Files::new();
+    let scores = |labels: &str, options: &[&str]| -> serde_json::Value {
+        let fixed = ["vectors.tsv", "--labels", labels, "--splits", "splits.tsv", "--json"];
+        serde_json::from_str(&files.run(&[&fixed[..], options].concat(), output)).unwrap()
+    };
+    for labels in ["labels.tsv", "several.tsv"] {
+        let auto = scores(labels, &["--c", "auto"]);
+        assert_eq!((&auto["c"], auto["chosen_c"].as_array().unwrap().len()), (&"auto".into(), 1));
+        let chosen = &auto["chosen_c"][0];
+        let given = scores(labels, &["--c", &chosen.to_string()]);
+        assert!(given["chosen_c"].is_null() && given["c"] == *chosen);
+        for key in ["f1_macro", "f1_micro", "accuracy", "val", "top_k"] {
+            assert_eq!(auto[key], given[key], "{labels} {key}");
+        }
+    }
+    let random = ["vectors.tsv", "--labels", "labels.tsv", "--train-ratio", "0.5", "--c", "auto"];
+    let table = files.run(&random, output);
+    assert!(table.contains("(chosen by cross-validation); trained on 15 nodes"), "{table}");
+    let one = files.run(&[&random[..], &["--threads", "1"]].concat(), output);
+    assert_eq!(one, files.run(&[&random[..], &["--threads", "4"]].concat(), output));
+}
+
+/// Classes that cannot be trained on or tested are scored, and noted on standard error.
+#[test]
+fn classes_of_one_node() {
+    let files = Files::new();
+    files.write("single.tsv", "n0\tant\nn1\tbee\nn2\tcow\nn3\tant\nn4\tbee\n");
+    files.write("cow-test.tsv", "n0\ttrain\nn1\ttrain\nn2\ttest\nn3\ttest\nn4\ttest\n");
+    let single = ["vectors.tsv", "--labels", "single.tsv"];
+    let fixed = [&single[..], &["--splits", "cow-test.tsv", "--c", "auto"]].concat();
+    let stratified =
+        [&single[..], &["--train-ratio", "0.5", "--stratified", "--repeats", "4"]].concat();
+    let notes = files.run(&fixed, messages) + &files.run(&stratified, messages);
+    insta::assert_snapshot!(notes, @"
+    note: 1 class has test nodes and no training node, and cannot be predicted there: 'cow'
+    note: too few training nodes of each class to choose C: C = 1
+    note: 1 class has a single node, which is always trained on and never tested: 'cow'
+    ");
+    let json = files.run(&[&fixed[..], &["--json"]].concat(), output);
+    let scores: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(scores["notes"].as_array().unwrap().len(), 2);
+    // Precision 1, ½ and 0, recall 1, 1 and 0.
+    assert!((scores["f1_macro"]["mean"].as_f64().unwrap() - (1.0 + 2.0 / 3.0) / 3.0).abs() < 1e-12);
+}
+
 #[test]
 fn scores_depend_on_the_seed_and_not_on_threads() {
     let files = Files::new();
@@ -166,7 +214,7 @@ fn scores_depend_on_the_seed_and_not_on_threads() {
 fn wrong_input() {
     let files = Files::new();
     files.write("unknown.tsv", "n0\tant\nn99\tbee\n");
-    files.write("single.tsv", "n0\tant\nn1\tbee\nn2\tant\nn3\tant\n");
+    files.write("one-each.tsv", "n0\tant\nn1\tbee\nn2\tcow\n");
     files.write("none.tsv", "n0\t\nn1\t\n");
     files.write("no-test.tsv", "n0\ttrain\nn1\ttrain\nn2\tval\n");
     files.write("no-train.tsv", "n0\ttest\n");
@@ -181,7 +229,7 @@ fn wrong_input() {
         fails(&["vectors.tsv", "--labels", "unknown.tsv"]),
         fails(&["short.tsv", "--labels", "labels.tsv"]),
         fails(&["nan.tsv", "--labels", "two.tsv"]),
-        fails(&["vectors.tsv", "--labels", "single.tsv", "--train-ratio", "0.5"]),
+        fails(&["vectors.tsv", "--labels", "one-each.tsv", "--train-ratio", "0.5", "--stratified"]),
         fails(&["vectors.tsv", "--labels", "none.tsv"]),
         fails(&["vectors.tsv", "--labels", "no-such.tsv"]),
         fails(&["vectors.tsv", "--labels", "labels.tsv", "--splits", "no-test.tsv"]),
@@ -200,7 +248,7 @@ fn wrong_input() {
     error: unknown.tsv:2: node 'n99' has no vector; remove the line, or embed a graph that has the node
     error: labels.tsv:3: node 'n2' has no vector; remove the line, or embed a graph that has the node
     error: nan.tsv: the vector of node 'n1' (row 1) has NaN in dimension 0; training diverged: lower the learning rate
-    error: class 'bee' has only one node, 'n1', and needs one to train on and one to test on; remove its label or give --splits
+    error: stratified splits need two nodes of some class, and every class has one; omit --stratified
     error: no node has a label; give a file with labels
     error: no-such.tsv: cannot read: no such file; check the name
     error: no node is in the test split; add lines 'node<TAB>test' or omit --splits
@@ -211,7 +259,7 @@ fn wrong_input() {
     error: --train-ratio 0.2: the train split of 4 labelled nodes is empty; expected a larger fraction
     error: --train-ratio 1: expected a fraction between 0 and 1
     error: --repeats 0: expected at least 1
-    error: --c 0: expected a number above 0
+    error: --c 0: expected 'auto' or a number above 0
     error: a confusion matrix needs one label per node, and some nodes have several; omit --confusion
     error: stratified splits need one label per node, and some nodes have several; omit --stratified
     ");
@@ -219,4 +267,11 @@ fn wrong_input() {
         ["vectors.tsv", "--labels", "labels.tsv", "--splits", "splits.tsv", "--repeats", "3"];
     let both = files.arguments(&both);
     nearfar(&both.iter().map(String::as_str).collect::<Vec<_>>()).assert().code(2);
+    let word = files.arguments(&["vectors.tsv", "--labels", "labels.tsv", "--c", "abc"]);
+    let refused = nearfar(&word.iter().map(String::as_str).collect::<Vec<_>>()).assert().code(2);
+    let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(
+        message.contains("'abc' for '--c <C>': expected 'auto' or a number above 0"),
+        "{message}"
+    );
 }

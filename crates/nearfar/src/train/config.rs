@@ -33,8 +33,8 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     pub walk_length: Option<usize>,
     /// Walks per node and epoch, on average [default: as many as make 10 positive pairs for each edge
-    /// and direction over all epochs, at least 2; from a random start 60 pairs, at least 6; gcn and sage: 5;
-    /// paper: 50]
+    /// and direction in the default number of epochs, at least 2; from a random start 60 pairs, at
+    /// least 6; gcn and sage: 5; paper: 50]
     #[cfg_attr(feature = "clap", arg(long))]
     pub walks: Option<usize>,
     /// Walks from a node are ∝ its degree to this power: 0, equally many from every node; 1, as often

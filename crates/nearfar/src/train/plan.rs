@@ -164,22 +164,22 @@ impl TrainPlan {
                 && settings.negatives.negatives != Negatives::Uniform,
             custom_negatives: false,
         };
-        plan.walks = config.walks.or(defaults.walks).unwrap_or_else(|| plan.walks_for(graph));
+        plan.walks = config.walks.or(defaults.walks).unwrap_or_else(|| plan.walks_for(graph, defaults.epochs));
         plan.passes = stream::passes(&plan, nodes);
         plan.passes_ahead = stream::passes_ahead(&plan, nodes);
         plan
     }
 
     /// The number of walks that a graph needs grows with its edges: from a spectral start, some 10
-    /// positive pairs for each edge and direction; from a random one, 60. It is even, so that passes
-    /// of two walks divide it.
-    fn walks_for(&self, graph: &Graph) -> usize {
+    /// positive pairs for each edge and direction over the default number of epochs; from a random
+    /// one, 60. More epochs are more pairs. It is even, so that passes of two walks divide it.
+    fn walks_for(&self, graph: &Graph, epochs: usize) -> usize {
         let (pairs, fewest) = match self.start {
             Start::Spectral => (10.0, 2),
             Start::Random => (60.0, 6),
         };
         let degree = graph.arcs() as f64 / graph.nodes().max(1) as f64;
-        let of_a_walk = self.windows() * (self.window - 1) * self.epochs;
+        let of_a_walk = self.windows() * (self.window - 1) * epochs;
         let walks = pairs * degree / of_a_walk as f64;
         let even = 2 * (walks / 2.0).round() as usize;
         even.clamp(usize::div_ceil(fewest, self.windows()), 1000)

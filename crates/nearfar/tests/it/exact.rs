@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nearfar::graph::{Graph, ReadOptions, read};
 use nearfar::negative::Negatives;
-use nearfar::positive::{Edges, PositiveSource, Walk};
+use nearfar::positive::{PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::exact::Objective;
 use nearfar::train::stream::sampling::{EpochPairs, PairSources, Sampling};
@@ -150,12 +150,9 @@ fn the_mean_step_of_sampled_pairs_is_the_exact_gradient() {
         let plan = plan(&graph, Negatives::Distance, &config);
         let mut exact = vec![0.0; n * DIM];
         Objective::new(&graph, &*negatives, &plan).gradient(&z, DIM, L2_OF_TESTS, &mut exact);
-        let positives: Box<dyn PositiveSource> = match config.model {
-            Model::Line => Box::new(Edges::new(&graph)),
-            _ => Box::new(Walk::new(&graph)),
-        };
+        let positives = Walk::with_centre_power(&graph, plan.centre_power);
         let sources =
-            PairSources { positives: &*positives, negatives: &*negatives, nodes: n, rows: 64 };
+            PairSources { positives: &positives, negatives: &*negatives, nodes: n, rows: 64 };
         let (walks, length, context) = (10, plan.length, plan.window);
         let sampling = Sampling { walks, length, context, negatives: plan.k, ahead: 1, seed: 3 };
         let (mut sum, mut squares) = (vec![0.0; n * DIM], vec![0.0; n * DIM]);

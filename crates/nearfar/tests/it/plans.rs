@@ -85,7 +85,7 @@ fn choices_do_not_depend_on_the_number_of_threads() {
     };
     let (one, many) = (on(1), on(16));
     assert_eq!(one.provenance(), many.provenance());
-    assert_eq!((one.passes, one.epochs_ahead), (many.passes, many.epochs_ahead));
+    assert_eq!((one.passes, one.passes_ahead), (many.passes, many.passes_ahead));
     assert!(one.memory < many.memory);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nearfar::graph::{EdgeList, Graph, Node, NodeIds, ReadOptions, read};
-use nearfar::positive::{Cooccurrence, CooccurrenceRow, Edges, Node2Vec, PositiveSource, Walk};
+use nearfar::positive::{Cooccurrence, CooccurrenceRow, Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 
 use crate::chi_square::{chi_square, chi_square_bound};
@@ -117,7 +117,7 @@ fn interleaved_walks_equal_single_walks() {
     let sources: [Box<dyn PositiveSource>; 3] = [
         Box::new(Walk::new(&graph)),
         Box::new(Node2Vec::new(&graph, 0.5, 2.0).unwrap()),
-        Box::new(Edges::new(&graph)),
+        Box::new(Walk::with_centre_power(&graph, 1.0)),
     ];
     let starts: Vec<Node> = (0..graph.nodes() as Node).chain([0, 0]).collect();
     let rngs: Vec<Rng> =
@@ -137,7 +137,7 @@ fn interleaved_walks_equal_single_walks() {
 #[test]
 fn edges_are_drawn_by_weight() {
     for graph in [karate(), weighted()] {
-        let edges = Edges::new(&graph);
+        let edges = Walk::with_centre_power(&graph, 1.0);
         let n = graph.nodes();
         let mut counts = vec![0_u32; n * n];
         for epoch in 0..3000 {

@@ -65,6 +65,19 @@ fn classification_scores_match_scikit_learn() {
     }
 }
 
+/// Classes that are only in train or only in test, and classes of one node: `f1_score` with
+/// `zero_division=0` over the classes that are true or predicted.
+#[test]
+fn single_nodes_are_scored_as_by_scikit_learn() {
+    let (expected, found) = classified("single-nodes.tsv");
+    assert!((found.test.f1_macro.mean - expected["f1_macro"]).abs() < 1e-12);
+    assert!((found.test.f1_micro.mean - expected["f1_micro"]).abs() < 1e-12);
+    assert!((found.test.accuracy.mean - expected["accuracy"]).abs() < 1e-12);
+    let note =
+        "2 classes have test nodes and no training node, and cannot be predicted there: '4', '6'";
+    assert_eq!(found.notes, [note]);
+}
+
 #[test]
 fn ranking_scores_match_scikit_learn() {
     for name in ["ranking-ties.tsv", "ranking-no-ties.tsv"] {

@@ -8,7 +8,7 @@ use nearfar::graph::{Graph, Node, ReadOptions, read};
 use nearfar::negative::{
     Demand, NegativeConfig, NegativePlan, NegativeSampler, Negatives, Strategy,
 };
-use nearfar::positive::{Edges, Node2Vec, PositiveSource, Walk};
+use nearfar::positive::{Node2Vec, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
 use nearfar::simd::InstructionSet;
 use nearfar::train::stream::reference;
@@ -118,7 +118,13 @@ fn instruction_sets_lead_to_nearly_the_same_vectors() {
 
 #[test]
 fn the_stream_trainer_agrees_with_its_reference() {
-    let base = || TrainConfig { dim: 20, l2: L2::Value(0.2), epochs: Some(3), ..short() };
+    let base = || TrainConfig {
+        dim: 20,
+        l2: L2::Value(0.2),
+        epochs: Some(3),
+        smoothing: Some(0),
+        ..short()
+    };
     let configs = [
         base(),
         TrainConfig { walk_length: Some(8), context: Some(4), negative_weight: 1.5, ..base() },
@@ -131,10 +137,14 @@ fn the_stream_trainer_agrees_with_its_reference() {
                 let mut last = LastLoss::default();
                 let fast = embed(&graph, law, config, &mut last).unwrap();
                 let (plan, negatives) = (plan(&graph, law, config), sampler(&graph, law));
+                let power = plan.centre_power;
                 let positives: Box<dyn PositiveSource> = match config.model {
-                    Model::Line => Box::new(Edges::new(&graph)),
-                    Model::Node2vec => Box::new(Node2Vec::new(&graph, config.p, config.q).unwrap()),
-                    _ => Box::new(Walk::new(&graph)),
+                    Model::Node2vec => {
+                        let source =
+                            Node2Vec::with_centre_power(&graph, config.p, config.q, power);
+                        Box::new(source.unwrap())
+                    }
+                    _ => Box::new(Walk::with_centre_power(&graph, power)),
                 };
                 let (slow, loss) = reference::train(&plan, 0.2, &graph, &*positives, &*negatives);
                 let errors = fast.iter().zip(&slow).map(|(a, b)| (f64::from(*a) - b).abs());

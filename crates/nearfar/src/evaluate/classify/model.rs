@@ -1,7 +1,7 @@
 //! The classifier of nodes: training on some nodes, decisions about others.
 
 use super::super::decisions::{Confusion, Outcomes, label_outcomes, ravel};
-use super::super::logistic::{Examples, Logistic};
+use super::super::logistic::{Examples, Logistic, Training};
 use crate::embedding::Embedding;
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Labels, Node};
@@ -17,25 +17,18 @@ pub(super) struct LabelledVectors<'a> {
 
 /// A trained classifier.
 pub(super) struct Model {
-    logistic: Logistic,
+    pub(super) logistic: Logistic,
     /// One class per node: those in the training set, in increasing order.
     classes: Vec<u32>,
 }
 
 impl Model {
-    /// Trains on the nodes `rows`. If `previous` was trained on the same nodes with another C,
-    /// training starts from its weights.
-    pub(super) fn train(
-        data: LabelledVectors,
-        rows: &[Node],
-        c: f64,
-        previous: Option<&Self>,
-    ) -> Result<Self> {
-        let start = previous.map(|model| &model.logistic);
+    /// Trains on the nodes `rows`.
+    pub(super) fn train(data: LabelledVectors, rows: &[Node], training: Training) -> Result<Self> {
         let examples = data.examples(rows);
         if data.multi_label {
             let of: Vec<&[u32]> = data.labels_of(rows).collect();
-            let logistic = Logistic::labels(&examples, &of, data.labels.names.len(), c, start);
+            let logistic = Logistic::labels(&examples, &of, data.labels.names.len(), training);
             return Ok(Self { logistic, classes: Vec::new() });
         }
         let of: Vec<u32> = data.labels_of(rows).map(|of| of[0]).collect();
@@ -60,9 +53,9 @@ impl Model {
                     .iter()
                     .map(|&column| if column == 1 { &[0][..] } else { &[] })
                     .collect();
-                Logistic::labels(&examples, &second, 1, c, start)
+                Logistic::labels(&examples, &second, 1, training)
             }
-            count => Logistic::softmax(&examples, &columns, count, c, start),
+            count => Logistic::softmax(&examples, &columns, count, training),
         };
         Ok(Self { logistic, classes })
     }

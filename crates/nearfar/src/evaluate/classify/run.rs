@@ -1,6 +1,7 @@
 //! One run of node classification: train, predict, score.
 
 use super::super::decisions::{Confusion, Outcomes, f1_macro, f1_micro};
+use super::super::logistic::Training;
 use super::cross_validation::choose_c;
 use super::inverse_l2::InverseL2;
 use super::model::{LabelledVectors, Model};
@@ -49,8 +50,8 @@ impl ClassifyRun {
             InverseL2::Value(c) => Some(c),
         };
         let c = chosen.unwrap_or(InverseL2::DEFAULT);
-        // Weights start as with a given C, so that `auto` has the same scores as the C it chooses.
-        let model = Model::train(data, &split.train, c, None)?;
+        // As with a given C, so that `auto` has the same scores as the C it chooses.
+        let model = Model::train(data, &split.train, Training::new(c))?;
         let (test, outcomes) = score(&model, data, &split.test);
         let val = (!split.val.is_empty()).then(|| score(&model, data, &split.val).0);
         Ok(Self { c, too_few: chosen.is_none(), val, test, outcomes })

@@ -10,7 +10,7 @@ pub use hold_out::{HeldOut, hold_out};
 pub use operator::Operator;
 
 use super::MeanStd;
-use super::logistic::{Examples, Logistic};
+use super::logistic::{Examples, Logistic, Training};
 use super::ranking::{average_precision, hits_at, mean_reciprocal_rank, roc_auc};
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
@@ -199,8 +199,12 @@ impl LinkRun {
             let truth: Vec<&[u32]> = (0..train.len())
                 .map(|at| if at < held.train_edges.len() { edge } else { &[] })
                 .collect();
-            let model =
-                Logistic::labels(&examples(embedding, operator, &train), &truth, 1, c, None);
+            let model = Logistic::labels(
+                &examples(embedding, operator, &train),
+                &truth,
+                1,
+                Training::new(c),
+            );
             let scores =
                 |pairs: &[(Node, Node)]| model.scores(&examples(embedding, operator, pairs));
             RankingScores::new(&scores(&held.edges), &scores(&held.non_edges))

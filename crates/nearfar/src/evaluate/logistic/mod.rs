@@ -47,28 +47,41 @@ pub(super) struct Logistic {
     weights: Vec<f64>,
 }
 
-/// L-BFGS stops where the largest component of the gradient of E is at most this, a tenth of
-/// scikit-learn's default.
-const TOLERANCE: f64 = 1e-5;
+/// How a classifier is trained.
+#[derive(Clone, Copy)]
+pub(super) struct Training<'a> {
+    /// Inverse L2 strength.
+    pub(super) c: f64,
+    /// L-BFGS stops where the largest component of the gradient of E is at most this.
+    pub(super) tolerance: f64,
+    /// The first weights: of a classifier of the same examples with another C. `None` starts from
+    /// zero.
+    pub(super) start: Option<&'a Logistic>,
+}
+
+impl Training<'_> {
+    /// From zero to a tenth of scikit-learn's default tolerance.
+    pub(super) fn new(c: f64) -> Self {
+        Self { c, tolerance: 1e-5, start: None }
+    }
+}
 
 impl Logistic {
-    /// Trains a softmax on the class of every example, 0 to classes − 1. Starts from `previous`, if
-    /// given: the result on the same examples with another C.
+    /// Trains a softmax on the class of every example, 0 to classes − 1.
     pub(super) fn softmax<F: Fn(usize, &mut [f32]) + Sync>(
         examples: &Examples<F>,
         class: &[u32],
         classes: usize,
-        c: f64,
-        previous: Option<&Self>,
+        training: Training,
     ) -> Self {
         let tiled = TiledExamples::cached(examples);
-        let start = previous.map_or_else(
+        let start = training.start.map_or_else(
             || log_frequencies(class, classes, examples.dim),
-            |previous| previous.weights.clone(),
+            |start| start.weights.clone(),
         );
-        let mut search = Lbfgs::new(start, TOLERANCE, None);
+        let mut search = Lbfgs::new(start, training.tolerance, None);
         let loss = SoftmaxLoss { class, classes };
-        let penalty = L2Penalty { c, count: examples.count };
+        let penalty = L2Penalty { c: training.c, count: examples.count };
         loop {
             let (losses, mut gradient) =
                 losses_and_gradient(&tiled, search.point(), classes, &loss);
@@ -80,14 +93,12 @@ impl Logistic {
     }
 
     /// Trains one binary classifier per label. `labels` holds the labels of each example. The score of
-    /// a label that all examples have is ∞, of one that none has −∞. Starts from `previous`, as
-    /// [`softmax`](Self::softmax) does.
+    /// a label that all examples have is ∞, of one that none has −∞.
     pub(super) fn labels<F: Fn(usize, &mut [f32]) + Sync, L: AsRef<[u32]> + Sync>(
         examples: &Examples<F>,
         labels: &[L],
         columns: usize,
-        c: f64,
-        previous: Option<&Self>,
+        training: Training,
     ) -> Self {
         let height = examples.dim + 1;
         let mut positives = vec![0; columns];
@@ -100,13 +111,13 @@ impl Logistic {
         }
         let tiled = TiledExamples::cached(examples);
         let gram = gram(&tiled, height);
-        let penalty = L2Penalty { c, count: examples.count };
+        let penalty = L2Penalty { c: training.c, count: examples.count };
         let mut searches: Vec<(usize, Lbfgs)> = (0..columns)
             .into_par_iter()
             .filter(|&label| positives[label] > 0 && positives[label] < examples.count)
             .map(|label| {
                 let fraction = positives[label] as f64 / examples.count as f64;
-                let start = if let Some(Self { weights, .. }) = previous {
+                let start = if let Some(Self { weights, .. }) = training.start {
                     weights[label..].iter().step_by(columns).copied().collect()
                 } else {
                     let mut start = vec![0.0; height];
@@ -118,7 +129,7 @@ impl Logistic {
                     fraction * (1.0 - fraction) * gram[row * height + column]
                         + if penalised { penalty.strength() } else { 0.0 }
                 });
-                (label, Lbfgs::new(start, TOLERANCE, hessian))
+                (label, Lbfgs::new(start, training.tolerance, hessian))
             })
             .collect();
         while !searches.is_empty() {
@@ -268,7 +279,7 @@ mod tests {
                 objective(&weights)
             };
             let slope = (shifted(1e-4) - shifted(-1e-4)) / 2e-4;
-            assert!(slope.abs() < 1.1 * TOLERANCE, "weight {at}: slope {slope}");
+            assert!(slope.abs() < 1.1e-5, "weight {at}: slope {slope}");
         }
     }
 
@@ -276,7 +287,7 @@ mod tests {
     fn the_softmax_is_a_stationary_point() {
         let class: Vec<u32> = (0..COUNT as u32).map(|example| example % 3).collect();
         for c in [0.01, 1.0, 50.0] {
-            let model = Logistic::softmax(&EXAMPLES, &class, 3, c, None);
+            let model = Logistic::softmax(&EXAMPLES, &class, 3, Training::new(c));
             assert_stationary(&model.weights, c, |scores, example| {
                 let sum: f64 = scores.iter().map(|score| score.exp()).sum();
                 sum.ln() - scores[class[example] as usize]
@@ -285,9 +296,26 @@ mod tests {
     }
 
     #[test]
+    fn other_starts_have_the_same_end() {
+        let class: Vec<u32> = (0..COUNT as u32).map(|example| example % 3).collect();
+        let of: Vec<Vec<u32>> = (0..COUNT).map(labels).collect();
+        let train: [&dyn Fn(Training) -> Logistic; 2] =
+            [&|training| Logistic::softmax(&EXAMPLES, &class, 3, training), &|training| {
+                Logistic::labels(&EXAMPLES, &of, 3, training)
+            }];
+        for train in train {
+            let first = train(Training::new(0.01));
+            let from_zero = train(Training::new(1.0));
+            let from_first = train(Training { start: Some(&first), ..Training::new(1.0) });
+            let pairs = from_zero.scores(&EXAMPLES).into_iter().zip(from_first.scores(&EXAMPLES));
+            assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 2e-3));
+        }
+    }
+
+    #[test]
     fn every_label_is_a_stationary_point() {
         let of: Vec<Vec<u32>> = (0..COUNT).map(labels).collect();
-        let model = Logistic::labels(&EXAMPLES, &of, 3, 1.0, None);
+        let model = Logistic::labels(&EXAMPLES, &of, 3, Training::new(1.0));
         assert_stationary(&model.weights, 1.0, |scores, example| {
             let loss = |(label, score): (u32, &f64)| {
                 let sign = if of[example].contains(&label) { 1.0 } else { -1.0 };
@@ -306,7 +334,7 @@ mod tests {
     #[test]
     fn labels_of_all_or_no_examples_have_infinite_scores() {
         let of: Vec<Vec<u32>> = (0..COUNT).map(|_| vec![1]).collect();
-        let scores = Logistic::labels(&EXAMPLES, &of, 2, 1.0, None).scores(&EXAMPLES);
+        let scores = Logistic::labels(&EXAMPLES, &of, 2, Training::new(1.0)).scores(&EXAMPLES);
         assert_eq!(scores[..2], [f64::NEG_INFINITY, f64::INFINITY]);
     }
 
@@ -315,7 +343,7 @@ mod tests {
         let of: Vec<Vec<u32>> = (0..COUNT).map(labels).collect();
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Logistic::labels(&EXAMPLES, &of, 3, 1.0, None).weights)
+            pool.install(|| Logistic::labels(&EXAMPLES, &of, 3, Training::new(1.0)).weights)
         };
         let one = on(1);
         assert!((2..5).all(|threads| on(threads) == one));
