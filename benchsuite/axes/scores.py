@@ -52,8 +52,9 @@ def case(bench, graph, method, seeds):
         fixed, once = bench.nearfar(graph, "", method["options"], vectors=str(vectors))
 
     def scored(repeat):
-        # Ids that `nearfar` wrote for another graph must not be taken for those of these vectors.
-        vectors.with_suffix(".nodes.tsv").unlink(missing_ok=True)
+        # Vectors of the run before, and ids that `nearfar` wrote with them, must not be scored again.
+        for old in [vectors, vectors.with_suffix(".nodes.tsv")]:
+            old.unlink(missing_ok=True)
         measured = once(seeds[repeat])
         seconds = measured.get("process_seconds", measured["seconds"])
         scores = {
