@@ -115,7 +115,7 @@ def kept(before, rows, asked):
             row
             for row in before
             if case(row, [*fields, "judge", "repeat"]) not in measured
-            and not ("failure" in row and case(row, fields) in again)
+            and not ("failure" in row and "judge" not in row and case(row, fields) in again)
         ]
     return [row for row in before if row["graph"] not in graphs] if asked.graph else []
 

@@ -237,6 +237,7 @@ class Tables(unittest.TestCase):
         row("cora", "nearfar", 0.78, repeat=1),
         row("acm", "nearfar", 0.85),
         {"graph": "acm", "system": "GRAPE", "failure": "took longer than 900 s"},
+        {"graph": "acm", "system": "nearfar", "judge": "c1", "failure": "class 7 has one node"},
     ]
 
     def test_the_best_method_of_each_graph_is_bold_and_losses_are_shown(self):
@@ -247,16 +248,21 @@ class Tables(unittest.TestCase):
         self.assertIn("| cora | .770 | NetMF, T = 1 | .750 | +.020 |", text)
         self.assertIn("| acm | .850 | NetMF, T = 1 | .900 | −.050 |", text)
         self.assertIn("| nearfar | 2.00 | 2.00 |", text)
+        self.assertIn("- judge `c1` (acm): class 7 has one node\n", text)
         self.assertIn("- GRAPE (acm): took longer than 900 s", text)
 
     def test_a_run_becomes_a_row_for_each_judge_or_one_failure(self):
         runs = [
-            {"system": "a", "seconds": 1.0, "scores": {"ridge": 0.5, "c1": 0.4}},
+            {
+                "system": "a",
+                "seconds": 1.0,
+                "scores": {"ridge": {"score": 0.5}, "c1": {"failure": "x"}},
+            },
             {"system": "b", "failure": "no"},
         ]
         wanted = [
             {"system": "a", "seconds": 1.0, "judge": "ridge", "score": 0.5},
-            {"system": "a", "seconds": 1.0, "judge": "c1", "score": 0.4},
+            {"system": "a", "seconds": 1.0, "judge": "c1", "failure": "x"},
             {"system": "b", "failure": "no"},
         ]
         self.assertEqual(scores.by_judge(runs), wanted)
@@ -265,7 +271,9 @@ class Tables(unittest.TestCase):
         new = [row("acm", "GRAPE", 0.8), row("cora", "nearfar", 0.79, repeat=1)]
         asked = Namespace(graph=[], method=["grape"], judge=[], seed=[])
         # The failure and the row that was run again are replaced.
-        self.assertEqual(measure.kept(self.ROWS, new, asked), self.ROWS[:3] + self.ROWS[4:5])
+        self.assertEqual(
+            measure.kept(self.ROWS, new, asked), self.ROWS[:3] + self.ROWS[4:5] + self.ROWS[6:]
+        )
         asked = Namespace(graph=["acm"], method=[], judge=[], seed=[])
         cora = [old for old in self.ROWS if old["graph"] == "cora"]
         self.assertEqual(measure.kept(self.ROWS, new[:1], asked), cora)

@@ -19,7 +19,7 @@ import json
 import statistics
 from pathlib import Path
 
-from measure import child, in_turn
+from measure import Failure, child, in_turn
 from summary import failures, grouped, is_ours, median, number, table, values
 
 TITLE = "Scores"
@@ -52,18 +52,27 @@ def case(bench, graph, method, seeds):
         fixed, once = bench.nearfar(graph, "", method["options"], vectors=str(vectors))
 
     def scored(repeat):
-        # Ids that `nearfar` wrote for another graph must not be taken for those of these vectors.
-        vectors.with_suffix(".nodes.tsv").unlink(missing_ok=True)
+        # Vectors of the run before, and ids that `nearfar` wrote with them, must not be scored again.
+        for old in [vectors, vectors.with_suffix(".nodes.tsv")]:
+            old.unlink(missing_ok=True)
         measured = once(seeds[repeat])
         seconds = measured.get("process_seconds", measured["seconds"])
         scores = {
-            judge: judged(bench, judge, graph, vectors)
+            judge: score_or_failure(bench, judge, graph, vectors)
             for judge in bench.selected_judges(JUDGES)
             if judge != "fair" or seeds[repeat] < bench.axis("scores")["fair_seeds"]
         }
         return {**measured, "seconds": seconds, "repeat": seeds[repeat], "scores": scores}
 
     return {**fixed, "system": method["title"]}, scored
+
+
+def score_or_failure(bench, judge, graph, vectors):
+    """The measured fields of a judge. A judge that refuses the labels does not stop the others."""
+    try:
+        return {"score": judged(bench, judge, graph, vectors)}
+    except Failure as failure:
+        return {"failure": str(failure)}
 
 
 def judged(bench, judge, graph, vectors):
@@ -85,7 +94,7 @@ def by_judge(rows):
     answer = []
     for row in rows:
         scores = row.pop("scores", {})
-        answer += [{**row, "judge": judge, "score": score} for judge, score in scores.items()]
+        answer += [{**row, "judge": judge, **found} for judge, found in scores.items()]
         if "failure" in row:
             answer.append(row)
     return answer
@@ -99,7 +108,9 @@ def show(rows):
         if found:
             text += [f"### Judge `{judge}`\n", scores(found, graphs), against_rivals(found)]
     text += ["### Seconds of the whole process\n", seconds(rows, graphs)]
-    return "\n".join(text) + failures(rows)
+    # A judge that refuses a graph does so for every method: it is listed like a system.
+    refused = [{**row, "system": f"judge `{row['judge']}`"} for row in rows if "judge" in row]
+    return "\n".join(text) + failures(refused + [row for row in rows if "judge" not in row])
 
 
 def scores(rows, graphs):
