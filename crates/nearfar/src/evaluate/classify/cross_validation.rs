@@ -32,9 +32,6 @@ use crate::rng::{Purpose, Rng};
 
 /// The values of C to choose from, in increasing order: each starts from the weights of the last.
 pub(super) const GRID: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
-/// scikit-learn's default: large C take three times as long to the tolerance of the final classifier,
-/// and that does not change what is chosen.
-const TOLERANCE: f64 = 1e-4;
 /// Largest number of folds.
 const FOLDS: usize = 5;
 
@@ -78,7 +75,7 @@ fn decisions(data: LabelledVectors, folds: &[Vec<Node>], fold: usize) -> Result<
     let mut previous: Option<Model> = None;
     let decide = |c: f64| {
         let start = previous.as_ref().map(|model| &model.logistic);
-        let model = Model::train(data, &rest, Training { c, tolerance: TOLERANCE, start })?;
+        let model = Model::train(data, &rest, Training { c, start })?;
         let decisions = model.decisions(data, rows, &model.scores(data, rows));
         previous = Some(model);
         Ok(decisions)

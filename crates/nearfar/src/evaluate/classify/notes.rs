@@ -84,9 +84,9 @@ fn have(data: LabelledVectors, count: usize) -> String {
 fn list(data: LabelledVectors, classes: &[usize]) -> String {
     let listed = classes.len().min(LISTED);
     let names = classes[..listed].iter().map(|&class| format!("'{}'", data.labels.names[class]));
-    let mut text = names.collect::<Vec<_>>().join(", ");
-    if classes.len() > listed {
-        text += &format!(" and {} more", classes.len() - listed);
+    let text = names.collect::<Vec<_>>().join(", ");
+    match classes.len() - listed {
+        0 => text,
+        others => format!("{text} and {others} more"),
     }
-    text
 }

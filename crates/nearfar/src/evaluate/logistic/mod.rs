@@ -52,19 +52,21 @@ pub(super) struct Logistic {
 pub(super) struct Training<'a> {
     /// Inverse L2 strength.
     pub(super) c: f64,
-    /// L-BFGS stops where the largest component of the gradient of E is at most this.
-    pub(super) tolerance: f64,
     /// The first weights: of a classifier of the same examples with another C. `None` starts from
     /// zero.
     pub(super) start: Option<&'a Logistic>,
 }
 
 impl Training<'_> {
-    /// From zero to a tenth of scikit-learn's default tolerance.
+    /// From zero.
     pub(super) fn new(c: f64) -> Self {
-        Self { c, tolerance: 1e-5, start: None }
+        Self { c, start: None }
     }
 }
+
+/// L-BFGS stops where the largest component of the gradient of E is at most this, a tenth of
+/// scikit-learn's default.
+const TOLERANCE: f64 = 1e-5;
 
 impl Logistic {
     /// Trains a softmax on the class of every example, 0 to classes − 1.
@@ -79,7 +81,7 @@ impl Logistic {
             || log_frequencies(class, classes, examples.dim),
             |start| start.weights.clone(),
         );
-        let mut search = Lbfgs::new(start, training.tolerance, None);
+        let mut search = Lbfgs::new(start, TOLERANCE, None);
         let loss = SoftmaxLoss { class, classes };
         let penalty = L2Penalty { c: training.c, count: examples.count };
         loop {
@@ -129,7 +131,7 @@ impl Logistic {
                     fraction * (1.0 - fraction) * gram[row * height + column]
                         + if penalised { penalty.strength() } else { 0.0 }
                 });
-                (label, Lbfgs::new(start, training.tolerance, hessian))
+                (label, Lbfgs::new(start, TOLERANCE, hessian))
             })
             .collect();
         while !searches.is_empty() {
@@ -279,7 +281,7 @@ mod tests {
                 objective(&weights)
             };
             let slope = (shifted(1e-4) - shifted(-1e-4)) / 2e-4;
-            assert!(slope.abs() < 1.1e-5, "weight {at}: slope {slope}");
+            assert!(slope.abs() < 1.1 * TOLERANCE, "weight {at}: slope {slope}");
         }
     }
 
@@ -306,7 +308,7 @@ mod tests {
         for train in train {
             let first = train(Training::new(0.01));
             let from_zero = train(Training::new(1.0));
-            let from_first = train(Training { start: Some(&first), ..Training::new(1.0) });
+            let from_first = train(Training { c: 1.0, start: Some(&first) });
             let pairs = from_zero.scores(&EXAMPLES).into_iter().zip(from_first.scores(&EXAMPLES));
             assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 2e-3));
         }
