@@ -12,7 +12,6 @@ use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::simd::InstructionSet;
 use crate::train::backend::{self, Backend, Task};
-use crate::train::smooth::smooth;
 use crate::train::{Event, Settings, Sink, TrainPlan, start};
 
 /// Trains a vector for every node of a graph.
@@ -103,7 +102,5 @@ pub fn embed_with(
         Some(build) => build(task)?,
         None => task.backend()?,
     };
-    let mut vectors = backend::run(backend, &plan, &started, checkpoint, sink)?;
-    smooth(graph, &mut vectors, plan.dim, plan.smoothing);
-    embedding(vectors)
+    embedding(backend::run(backend, &plan, graph, &started, checkpoint, sink)?)
 }

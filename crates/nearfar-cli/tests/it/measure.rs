@@ -128,7 +128,7 @@ fn wrong_input() {
     error: --context 1: expected 2 to 1000
     error: --k 0: expected 1 to 1000
     error: --gamma NaN: expected −64 to 64
-    error: --walks 0: expected at least 1
+    error: --walks 0: expected 1 to 1000000000
     error: --l2 3: expected 0 to 2
     error: --centre-power 3: expected 0 to 2
     error: --negative-weight 2: only the objective has this option; give --objective or omit --negative-weight

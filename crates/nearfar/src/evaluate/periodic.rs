@@ -145,8 +145,7 @@ impl Sink for PeriodicScores<'_> {
         if !(epoch.is_multiple_of(self.interval) || epoch == self.epochs) || answer.is_break() {
             return Ok(answer);
         }
-        let (vectors, val, test) =
-            score(self.graph, self.labels, self.splits, state.vectors().to_vec())?;
+        let (vectors, val, test) = score(self.graph, self.labels, self.splits, state.result())?;
         if let (Some(_), Some(val)) = (self.patience, val) {
             self.since_best += 1;
             let f1_macro = val.f1_macro;

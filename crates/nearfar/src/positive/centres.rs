@@ -47,3 +47,54 @@ impl CentreWeights {
         (walks as f64 * self.of(graph, node) + rng.unit()) as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, NodeIds};
+    use crate::rng::Purpose;
+
+    /// Node 0 has degree 3, or 7.5 with weights; node 4 has none.
+    fn star(weights: Option<Vec<f32>>) -> Graph {
+        let ids = NodeIds::Range { start: 0, len: 5 };
+        EdgeList { pairs: vec![(0, 1), (0, 2), (0, 3)], weights, ids }.build().unwrap().0
+    }
+
+    #[test]
+    fn weights_are_powers_of_the_degree() {
+        for (weights, degrees) in [
+            (None, [3.0, 1.0, 1.0, 1.0, 1.0]),
+            (Some(vec![0.5, 3.0, 4.0]), [7.5, 0.5, 3.0, 4.0, 2.5]),
+        ] {
+            let graph = star(weights);
+            for power in [0.0, 0.5, 1.0, 2.0] {
+                let powers = degrees.map(|degree: f64| degree.powf(power));
+                let mean = powers.iter().sum::<f64>() / 5.0;
+                let found = CentreWeights::new(&graph, power);
+                for (node, expected) in (0..).zip(powers) {
+                    assert!((found.of(&graph, node) - expected / mean).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_expected_number_of_walks_is_exact() {
+        const DRAWS: u32 = 20_000;
+        let graph = star(None);
+        let weights = CentreWeights::new(&graph, 0.5);
+        for node in 0..5 {
+            let mut rng = Rng::new(1, Purpose::Walk, 0, u64::from(node));
+            let expected = 3.0 * weights.of(&graph, node);
+            let draws = (0..DRAWS).map(|_| weights.walks(&graph, node, 3, &mut rng));
+            let mut sum = 0;
+            for walks in draws {
+                assert!((walks as f64 - expected).abs() < 1.0);
+                sum += walks;
+            }
+            // Five standard deviations of a draw between two integers, at most ½ each.
+            let mean = sum as f64 / f64::from(DRAWS);
+            assert!((mean - expected).abs() < 5.0 * 0.5 / f64::from(DRAWS).sqrt(), "{mean}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use super::config::{Model, Trainer};
 use super::exact::Exact;
 use super::observe::{Checkpoint, Event, Sink, State};
 use super::plan::TrainPlan;
+use super::smooth::smooth;
 use super::stream::Stream;
 use crate::encode::Encoder;
 use crate::error::{Error, Problem, Result};
@@ -124,10 +125,11 @@ pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn 
     })
 }
 
-/// Runs all epochs, from the checkpoint on if there is one, and returns the vectors.
+/// Runs all epochs, from the checkpoint on if there is one, and returns the smoothed vectors.
 pub(crate) fn run(
     mut backend: Box<dyn Backend + '_>,
     plan: &TrainPlan,
+    graph: &Arc<Graph>,
     started: &Event,
     checkpoint: Option<Checkpoint>,
     sink: &mut dyn Sink,
@@ -159,11 +161,13 @@ pub(crate) fn run(
             let problem = Problem::from(format!("training diverged in epoch {epoch}"));
             return Err(Error::conflict(problem.lower("lr")));
         }
-        stopped = sink.state(&State { epoch, backend: &*backend })?.is_break();
+        stopped = sink.state(&State { epoch, backend: &*backend, plan, graph })?.is_break();
         let done = Event::Epoch { epoch, epochs, pairs, loss, l2, effective_rank };
         stopped |= sink.event(&done)?.is_break();
     }
-    Ok(backend.into_vectors())
+    let mut vectors = backend.into_vectors();
+    smooth(graph, &mut vectors, plan.dim, plan.smoothing);
+    Ok(vectors)
 }
 
 /// Why the runs of other trainers than the stream one have no checkpoints.

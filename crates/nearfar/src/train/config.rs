@@ -229,7 +229,10 @@ impl TrainConfig {
             let range = format!("{context} (the context) to 1000");
             expect((context..=1000).contains(&length), "walk-length", &length, &range)?;
         }
-        expect(self.walks != Some(0), "walks", &0, "at least 1")?;
+        for (name, value) in [("walks", self.walks), ("epochs", self.epochs)] {
+            let value = value.unwrap_or(1);
+            expect((1..=1_000_000_000).contains(&value), name, &value, "1 to 1000000000")?;
+        }
         if let Some(power) = self.centre_power {
             expect((0.0..=2.0).contains(&power), "centre-power", &power, "0 to 2")?;
         }
@@ -242,7 +245,6 @@ impl TrainConfig {
         expect(positive(self.p), "p", &self.p, "a number above 0")?;
         expect(positive(self.q), "q", &self.q, "a number above 0")?;
         expect((1..=2).contains(&self.order), "order", &self.order, "1 or 2")?;
-        expect(self.epochs != Some(0), "epochs", &0, "at least 1")?;
         let lr = self.lr.unwrap_or(lr);
         expect(positive(lr) && lr <= 10.0, "lr", &lr, "a number above 0, at most 10")?;
         let weight = self.negative_weight;

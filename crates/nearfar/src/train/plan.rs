@@ -164,7 +164,10 @@ impl TrainPlan {
                 && settings.negatives.negatives != Negatives::Uniform,
             custom_negatives: false,
         };
-        plan.walks = config.walks.or(defaults.walks).unwrap_or_else(|| plan.walks_for(graph, defaults.epochs));
+        plan.walks = config
+            .walks
+            .or(defaults.walks)
+            .unwrap_or_else(|| plan.walks_for(graph, defaults.epochs));
         plan.passes = stream::passes(&plan, nodes);
         plan.passes_ahead = stream::passes_ahead(&plan, nodes);
         plan
@@ -215,7 +218,7 @@ impl TrainPlan {
 
     /// Bytes of smoothing, beside the vectors.
     fn smoothing_bytes(&self, graph: &Graph) -> u64 {
-        if self.smoothing == 0 { 0 } else { smooth::bytes(graph.nodes()) }
+        if self.smoothing == 0 { 0 } else { smooth::bytes(graph.nodes(), self.dim) }
     }
 
     fn too_large(&self, bytes: u64, budget: &Budget) -> Error {

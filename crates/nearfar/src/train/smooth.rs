@@ -36,8 +36,8 @@ const CHUNK: usize = 4096;
 const STRETCH: f64 = std::f64::consts::SQRT_2;
 
 /// The memory in addition to the vectors.
-pub(crate) fn bytes(nodes: usize) -> u64 {
-    product([nodes, 2 * PANEL + 5, 4])
+pub(crate) fn bytes(nodes: usize, dim: usize) -> u64 {
+    product([nodes, 2 * PANEL.min(dim) + 5, 4])
 }
 
 /// Smooths rows of `dim` values so many times.
@@ -50,7 +50,7 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
     }
     let q: Vec<f32> = degrees().map(|degree| (degree / volume).sqrt() as f32).collect();
     let matrix = Propagation::symmetric(graph);
-    let mut panels = [(); 2].map(|()| vec![0.0; n * PANEL]);
+    let mut panels = [(); 2].map(|()| vec![0.0; n * PANEL.min(dim)]);
     let (mut along_q, mut before, mut after) = (Vec::with_capacity(dim), 0.0, 0.0);
     for first in (0..dim).step_by(PANEL) {
         let width = PANEL.min(dim - first);

@@ -64,8 +64,11 @@ pub(super) const SPREAD: f64 = 0.1;
 /// Columns that are multiplied at a time: a cache line of each row.
 const PANEL: usize = 16;
 
-/// Rows of a chunk.
+/// Rows of a chunk whose products are summed.
 const CHUNK: usize = 4096;
+
+/// Rows that are multiplied with a small matrix at a time.
+const FEW: usize = 256;
 
 /// The memory in addition to the vectors.
 pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
@@ -74,10 +77,15 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
         Start::Random => 0,
         Start::Spectral => {
             let columns = plan.dim.min(n).min(MOST);
-            let chunks = product([n.div_ceil(CHUNK), columns, columns, 8]);
-            let panels = product([3, n, PANEL, 4]);
+            let threads = rayon::current_num_threads();
+            let chunks = sum([
+                product([n.div_ceil(CHUNK), columns, columns, 8]),
+                product([threads, columns, columns, 12]),
+                product([threads, FEW, columns, 8]),
+            ]);
+            let panels = product([3, n, PANEL.min(columns), 4]);
             let tables = product([2, n, columns, 4]);
-            sum([tables, chunks.max(panels), product([n, 12]), product([columns, columns, 40])])
+            sum([tables, chunks.max(panels), product([n, 12]), product([columns, columns, 96])])
         }
     }
 }
@@ -132,12 +140,12 @@ fn spectral(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32
         multiply(rows, &weights, &mut out, columns, columns);
         out.iter().map(|value| f64::from(value * value)).sum()
     };
-    let squares: Vec<f64> = y.par_chunks(CHUNK * columns).map(length).collect();
+    let squares: Vec<f64> = y.par_chunks(FEW * columns).map(length).collect();
     let scale = (n as f64 / squares.iter().sum::<f64>()).sqrt() as f32;
     if !scale.is_finite() {
         return;
     }
-    rows.par_chunks_mut(CHUNK * stride).zip(y.par_chunks(CHUNK * columns)).for_each(|(rows, y)| {
+    rows.par_chunks_mut(FEW * stride).zip(y.par_chunks(FEW * columns)).for_each(|(rows, y)| {
         let mut out = vec![0.0; y.len()];
         multiply(y, &weights, &mut out, columns, columns);
         for (row, out) in rows.chunks_exact_mut(stride).zip(out.chunks_exact(columns)) {
@@ -187,7 +195,7 @@ impl Operator {
     /// Writes M x to `out`, some columns at a time.
     fn apply(&self, x: &[f32], out: &mut [f32], columns: usize) {
         let n = x.len() / columns;
-        let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL]);
+        let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL.min(columns)]);
         for first in (0..columns).step_by(PANEL) {
             let width = PANEL.min(columns - first);
             let [panel, mut sum, mut next] =
@@ -217,14 +225,17 @@ impl Operator {
 /// Makes columns orthonormal: X ← X L⁻ᵀ with XᵀX = L Lᵀ. `false` if they are all zero or not finite.
 fn orthonormalise(x: &mut [f32], columns: usize) -> bool {
     /// What is added to the diagonal, as a fraction of its mean: columns may be dependent.
-    const SHIFT: f64 = 1e-9;
+    const SHIFTS: [f64; 3] = [1e-9, 1e-7, 1e-5];
     let gram = products(x, x, columns);
     let trace: f64 = (0..columns).map(|at| gram[at * columns + at]).sum();
-    let shift = SHIFT * trace / columns as f64;
-    let cell = |i: usize, j: usize| gram[i * columns + j] + if i == j { shift } else { 0.0 };
-    let Some(factor) = Cholesky::new(columns, cell) else { return false };
+    let factor = SHIFTS.into_iter().find_map(|shift| {
+        let shift = shift * trace / columns as f64;
+        let cell = |i: usize, j: usize| gram[i * columns + j] + if i == j { shift } else { 0.0 };
+        Cholesky::new(columns, cell)
+    });
+    let Some(factor) = factor else { return false };
     let inverse: Vec<f32> = factor.inverse_lower().into_iter().map(|value| value as f32).collect();
-    x.par_chunks_mut(CHUNK * columns).for_each(|rows| {
+    x.par_chunks_mut(FEW * columns).for_each(|rows| {
         let old = rows.to_vec();
         multiply_by_transposed(&old, &inverse, rows, columns);
     });
@@ -233,8 +244,6 @@ fn orthonormalise(x: &mut [f32], columns: usize) -> bool {
 
 /// XᵀY, row-major.
 fn products(x: &[f32], y: &[f32], columns: usize) -> Vec<f64> {
-    /// Rows whose products are added in single precision.
-    const FEW: usize = 256;
     let of_chunk = |(x, y): (&[f32], &[f32])| {
         let mut total = vec![0.0_f64; columns * columns];
         for (x, y) in x.chunks(FEW * columns).zip(y.chunks(FEW * columns)) {
@@ -255,4 +264,142 @@ fn add_up(sums: Vec<Vec<f64>>) -> Vec<f64> {
         total.iter_mut().zip(sum).for_each(|(total, value)| *total += value);
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TrainConfig;
+    use super::super::settings::Settings;
+    use super::*;
+    use crate::budget::Budget;
+    use crate::graph::{EdgeList, NodeIds};
+    use crate::negative::{NegativeConfig, Negatives};
+
+    fn graph(pairs: Vec<(Node, Node)>, weights: Option<Vec<f32>>, len: usize) -> Arc<Graph> {
+        let ids = NodeIds::Range { start: 0, len };
+        Arc::new(EdgeList { pairs, weights, ids }.build().unwrap().0)
+    }
+
+    fn plan(graph: &Arc<Graph>, dim: usize) -> TrainPlan {
+        let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        let train = TrainConfig { dim, ..Default::default() };
+        TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
+    }
+
+    /// M by its definition, in double precision.
+    fn dense(graph: &Graph, window: usize) -> Vec<f64> {
+        let n = graph.nodes();
+        let degree = |i: usize| graph.weighted_degree(i as Node);
+        let mean = (0..n).map(degree).sum::<f64>() / n as f64;
+        let mut step = vec![0.0; n * n];
+        for (a, b, weight) in graph.edges_once() {
+            let (a, b, weight) = (a as usize, b as usize, f64::from(weight.unwrap_or(1.0)));
+            step[a * n + b] = weight / degree(a);
+            step[b * n + a] = weight / degree(b);
+        }
+        let mut power: Vec<f64> =
+            (0..n * n).map(|at| if at / n == at % n { 1.0 } else { 0.0 }).collect();
+        let mut sum = vec![0.0; n * n];
+        for _ in 1..window {
+            let cell = |i: usize, j: usize| -> f64 {
+                (0..n).map(|k| power[i * n + k] * step[k * n + j]).sum()
+            };
+            power = (0..n * n).map(|at| cell(at / n, at % n)).collect();
+            sum.iter_mut().zip(&power).for_each(|(sum, power)| *sum += power);
+        }
+        (0..n * n).map(|at| degree(at / n) / mean * sum[at] / (window - 1) as f64).collect()
+    }
+
+    #[test]
+    fn products_of_spectral_vectors_are_the_positive_part_of_the_matrix() {
+        let pairs = vec![(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5), (5, 6)];
+        for weights in [None, Some(vec![1.0, 2.0, 0.5, 3.0, 1.0, 1.5, 2.5, 0.25])] {
+            let graph = graph(pairs.clone(), weights, 8);
+            let (n, stride) = (8, 16);
+            let plan = plan(&graph, 12);
+            let mut rows = vec![0.0; n * stride];
+            spectral(&plan, &graph, stride, &mut rows);
+            let mut positive = vec![0.0; n * n];
+            for pair in eigen(&dense(&graph, plan.window), n) {
+                for (at, cell) in positive.iter_mut().enumerate() {
+                    *cell += pair.value.max(0.0) * pair.vector[at / n] * pair.vector[at % n];
+                }
+            }
+            let trace: f64 = (0..n).map(|i| positive[i * n + i]).sum();
+            for (at, expected) in positive.iter().enumerate() {
+                let (a, b) = (&rows[at / n * stride..][..stride], &rows[at % n * stride..]);
+                let found: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum();
+                // The mean of ‖z‖² is 1.
+                let expected = expected * n as f64 / trace;
+                assert!((found - expected).abs() < 0.01, "{at}: {found} for {expected}");
+            }
+            for row in rows.chunks_exact(stride) {
+                assert!(row[n..].iter().all(|&value| value == 0.0), "there are eight columns");
+            }
+        }
+    }
+
+    #[test]
+    fn leading_eigenvectors_are_found_among_many_nodes() {
+        // Cliques of ten nodes in a ring: M of T = 4 steps has as many large eigenvalues.
+        let (cliques, size) = (30, 10);
+        let mut pairs = vec![];
+        for first in (0..cliques * size).step_by(size) {
+            let inside =
+                (first..first + size).flat_map(|a| (a + 1..first + size).map(move |b| (a, b)));
+            pairs.extend(inside.map(|(a, b)| (a as Node, b as Node)));
+            pairs.push((first as Node, ((first + size + 1) % (cliques * size)) as Node));
+        }
+        let n = cliques * size;
+        let graph = graph(pairs, None, n);
+        let plan = plan(&graph, cliques);
+        let mut rows = vec![0.0; n * cliques];
+        spectral(&plan, &graph, cliques, &mut rows);
+        let leading: f64 =
+            eigen(&dense(&graph, plan.window), n)[..cliques].iter().map(|pair| pair.value).sum();
+        // Σ zᵀ M z / Σ ‖z‖² of eigenvectors weighted by μ is Σ μ² / Σ μ; here all μ are close.
+        let m = dense(&graph, plan.window);
+        let mut captured = 0.0;
+        for k in 0..cliques {
+            let z: Vec<f64> = (0..n).map(|i| f64::from(rows[i * cliques + k])).collect();
+            let mz =
+                m.chunks_exact(n).map(|row| row.iter().zip(&z).map(|(m, z)| m * z).sum::<f64>());
+            let product: f64 = mz.zip(&z).map(|(mz, z)| mz * z).sum();
+            captured += product / z.iter().map(|z| z * z).sum::<f64>();
+        }
+        assert!((captured / leading - 1.0).abs() < 0.01, "{captured} of {leading}");
+    }
+
+    #[test]
+    fn the_same_bytes_on_any_number_of_threads() {
+        let n = 2 * CHUNK + 100;
+        let mut rng = Rng::new(4, Purpose::Walk, 0, 0);
+        let mut node = || rng.below(n) as Node;
+        let pairs = (0..3 * n).map(|_| (node(), node())).collect();
+        let graph = graph(pairs, None, n);
+        let plan = plan(&graph, 20);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut rows = vec![0.0; n * 32];
+            pool.install(|| start(&plan, &graph, 32, &mut rows));
+            rows
+        };
+        let one = on(1);
+        assert!(one.iter().all(|value| value.is_finite()));
+        assert!((2..5).all(|threads| on(threads) == one));
+    }
+
+    #[test]
+    fn nodes_without_edges_start_small_and_random() {
+        let connected = graph(vec![(0, 1), (1, 2)], None, 5);
+        let empty = graph(vec![], None, 5);
+        for graph in [connected, empty] {
+            let plan = plan(&graph, 6);
+            let mut rows = vec![0.0; 5 * 6];
+            start(&plan, &graph, 6, &mut rows);
+            let isolated = &rows[3 * 6..];
+            assert!(isolated.iter().all(|&value| value != 0.0 && value.abs() <= 0.01));
+            assert!(rows.iter().all(|value| value.is_finite()));
+        }
+    }
 }

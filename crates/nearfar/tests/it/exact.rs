@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nearfar::graph::{Graph, ReadOptions, read};
 use nearfar::negative::Negatives;
-use nearfar::positive::{PositiveSource, Walk};
+use nearfar::positive::Walk;
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::exact::Objective;
 use nearfar::train::stream::sampling::{EpochPairs, PairSources, Sampling};
@@ -51,11 +51,15 @@ fn objective(graph: &Graph, plan: &TrainPlan, law: &[Vec<f64>], z: &[f64]) -> f6
     let window = plan.window;
     let (mut at, mut contexts, mut centres) = (identity, vec![vec![0.0; n]; n], vec![0.0; n]);
     let windows = plan.length - window + 1;
+    // A node without edges counts as one with a single edge.
+    let start = |i: usize| (graph.degree(i as u32).max(1) as f64).powf(plan.centre_power);
+    let starts: Vec<f64> = (0..n).map(start).collect();
+    let mean = starts.iter().sum::<f64>() / n as f64;
     for position in 0..window.max(windows) {
         for i in 0..n {
             for j in 0..n {
                 if position < windows {
-                    centres[j] += at[i][j] / windows as f64;
+                    centres[j] += starts[i] / mean * at[i][j] / windows as f64;
                 }
                 if position > 0 && position < window {
                     contexts[i][j] += at[i][j] / (window - 1) as f64;
@@ -63,10 +67,6 @@ fn objective(graph: &Graph, plan: &TrainPlan, law: &[Vec<f64>], z: &[f64]) -> f6
             }
         }
         at = step(graph, &at);
-    }
-    if plan.model == Model::Line {
-        let mean = graph.arcs() as f64 / n as f64;
-        centres = (0..n).map(|i| graph.degree(i as u32) as f64 / mean).collect();
     }
     let row = |i: usize| &z[i * DIM..(i + 1) * DIM];
     let dot = |i, j| -> f64 { row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum() };

@@ -208,6 +208,8 @@ fn distance_aware_negatives_separate_far_nodes() {
                 walks: Some(20),
                 epochs: Some(20),
                 l2: L2::Value(0.0),
+                // It brings back near what the law separates.
+                smoothing: Some(0),
                 seed,
                 ..Default::default()
             };

@@ -2,27 +2,30 @@
 
 use nearfar::Budget;
 use nearfar::negative::{NegativeConfig, Negatives, Strategy};
-use nearfar::train::{L2, Model, Protocol, Settings, TrainConfig, TrainPlan, Trainer};
+use nearfar::train::{L2, Model, Protocol, Settings, Start, TrainConfig, TrainPlan, Trainer};
 
 use crate::graphs::{islands, path, random};
 use crate::trained::plan;
 
-/// A random graph of mean degree 20 has 60 · 20 pairs per node to see, in 12 epochs of windows with
-/// four contexts.
+/// A graph of mean degree d has 10 · d pairs per node to see, in 30 epochs of windows with four
+/// contexts; 60 · d from a random start.
 #[test]
 fn the_number_of_walks_follows_the_mean_degree() {
     let walks = |graph, train: &TrainConfig| plan(&graph, Negatives::Uniform, train).walks;
     let base = TrainConfig::default;
-    let dense = || random(1000, 10_000, 1);
-    let degree = dense().arcs() as f64 / 1000.0;
-    assert!((19.0..20.0).contains(&degree));
-    assert_eq!(walks(dense(), &base()), (60.0 * degree / 48.0).round() as usize);
-    let epochs = TrainConfig { epochs: Some(3), ..base() };
-    assert_eq!(walks(dense(), &epochs), (60.0 * degree / 12.0).round() as usize);
+    let dense = || random(300, 15_000, 1);
+    let degree = dense().arcs() as f64 / 300.0;
+    assert!((80.0..90.0).contains(&degree), "{degree}");
+    let even = |walks: f64| 2 * (walks / 2.0).round() as usize;
+    assert_eq!(walks(dense(), &base()), even(10.0 * degree / 120.0));
+    let random_start = TrainConfig { start: Some(Start::Random), ..base() };
+    assert_eq!(walks(dense(), &random_start), even(60.0 * degree / 120.0));
+    let epochs = TrainConfig { epochs: Some(300), ..base() };
+    assert_eq!(walks(dense(), &epochs), walks(dense(), &base()), "more epochs are more pairs");
     // A walk of 40 nodes has 31 windows of 10.
     let long = TrainConfig { context: Some(10), walk_length: Some(40), ..base() };
     assert_eq!(walks(dense(), &long), 1);
-    assert_eq!(walks(random(1000, 1000, 1), &base()), 5, "the fewest");
+    assert_eq!(walks(random(1000, 1000, 1), &base()), 2, "the fewest");
     assert_eq!(walks(dense(), &TrainConfig { walks: Some(7), ..base() }), 7, "as given");
 }
 
@@ -34,8 +37,8 @@ fn models_and_presets_have_their_defaults() {
         (p.trainer, p.window, p.length, p.k, p.epochs, p.lr, p.batch)
     };
     let model = |model| TrainConfig { model, ..Default::default() };
-    assert_eq!(resolved(&model(Model::Deepwalk)), (Trainer::Stream, 5, 5, 10, 12, 0.5, 300));
-    assert_eq!(resolved(&model(Model::Line)), (Trainer::Stream, 2, 2, 10, 12, 0.5, 300));
+    assert_eq!(resolved(&model(Model::Deepwalk)), (Trainer::Stream, 5, 5, 10, 30, 0.5, 300));
+    assert_eq!(resolved(&model(Model::Line)), (Trainer::Stream, 2, 2, 10, 30, 0.5, 300));
     assert_eq!(resolved(&model(Model::Gae)), (Trainer::Batch, 2, 2, 1, 400, 0.01, 300));
     assert_eq!(resolved(&model(Model::Sage)), (Trainer::Batch, 5, 5, 10, 400, 0.01, 300));
     let paper = TrainConfig { protocol: Some(Protocol::Paper), ..Default::default() };
@@ -60,7 +63,7 @@ fn provenance_names_every_setting_as_it_is_used() {
         ("context", 5.into()),
         ("walk-length", 5.into()),
         ("k", 10.into()),
-        ("epochs", 12.into()),
+        ("epochs", 30.into()),
         ("trainer", "stream".into()),
         ("seed", 0.into()),
         ("version", env!("CARGO_PKG_VERSION").into()),
@@ -81,7 +84,8 @@ fn choices_do_not_depend_on_the_number_of_threads() {
     let graph = random(3000, 9000, 1);
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| plan(&graph, Negatives::Auto, &TrainConfig::default()))
+        let train = TrainConfig { start: Some(Start::Random), ..Default::default() };
+        pool.install(|| plan(&graph, Negatives::Auto, &train))
     };
     let (one, many) = (on(1), on(16));
     assert_eq!(one.provenance(), many.provenance());
@@ -94,23 +98,30 @@ fn choices_do_not_depend_on_the_number_of_threads() {
 fn memory_counts_pairs_negatives_tables_and_distances() {
     let graph = random(2000, 6000, 1);
     let bytes = |law, train: TrainConfig| plan(&graph, law, &train).memory as f64;
-    let base = || TrainConfig { walks: Some(10), epochs: Some(3), ..Default::default() };
+    let base = || TrainConfig {
+        walks: Some(2),
+        epochs: Some(3),
+        start: Some(Start::Random),
+        ..Default::default()
+    };
     let grows = |what: &str, small: f64, large: f64, by: f64| {
         let ratio = (large - small) / by;
         assert!((1.0..1.3).contains(&ratio), "{what}: {ratio} times {by} bytes");
     };
     let n = 2000.0;
-    // 10 more walks of a window with 4 contexts and 10 negatives each, at 4 bytes a pair.
-    let more = || TrainConfig { walks: Some(20), ..base() };
-    let pairs = n * 10.0 * 14.0 * 4.0;
+    // 300 more negatives for each of two walks, at 4 bytes a pair.
+    let more = || TrainConfig { k: Some(310), ..base() };
+    let pairs = n * 2.0 * 300.0 * 4.0;
     let uniform = Negatives::Uniform;
     grows("pairs", bytes(uniform, base()), bytes(uniform, more()), pairs);
     // The exact law draws the negatives of all three epochs ahead, at 4 bytes each.
-    let ahead = 3.0 * n * 10.0 * 10.0 * 4.0;
     let distance = Negatives::Distance;
-    grows("negatives", bytes(distance, base()), bytes(distance, more()), pairs + ahead);
+    grows("negatives", bytes(distance, base()), bytes(distance, more()), 4.0 * pairs);
     let table = bytes(distance, base()) - bytes(uniform, base());
-    grows("distances", 0.0, table, n * n + ahead);
+    grows("distances", 0.0, table, n * n + 3.0 * n * 2.0 * 10.0 * 4.0);
+    // More walks are more passes.
+    let walks = TrainConfig { walks: Some(20), ..base() };
+    assert!((bytes(uniform, walks) - bytes(uniform, base())).abs() < 1.0);
     let wide = TrainConfig { dim: 256, l2: L2::Value(0.1), ..base() };
     let narrow = TrainConfig { dim: 128, l2: L2::Value(0.1), ..base() };
     grows("tables", bytes(uniform, narrow.clone()), bytes(uniform, wide), n * 128.0 * 4.0);

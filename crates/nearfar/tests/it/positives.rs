@@ -141,7 +141,7 @@ fn edges_are_drawn_by_weight() {
         let n = graph.nodes();
         let mut counts = vec![0_u32; n * n];
         for epoch in 0..3000 {
-            for start in 0..n as Node {
+            for start in (0..n as Node).filter(|&start| graph.degree(start) > 0) {
                 let mut rng = Rng::new(2, Purpose::Walk, epoch, u64::from(start));
                 for _ in 0..edges.walks_from(start, 3, &mut rng) {
                     let mut edge = [0; 2];

@@ -140,8 +140,7 @@ fn the_stream_trainer_agrees_with_its_reference() {
                 let power = plan.centre_power;
                 let positives: Box<dyn PositiveSource> = match config.model {
                     Model::Node2vec => {
-                        let source =
-                            Node2Vec::with_centre_power(&graph, config.p, config.q, power);
+                        let source = Node2Vec::with_centre_power(&graph, config.p, config.q, power);
                         Box::new(source.unwrap())
                     }
                     _ => Box::new(Walk::with_centre_power(&graph, power)),
@@ -369,7 +368,7 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
     assert!(error.contains("give --resume"), "{error}");
     for (name, other) in [
         ("dim 24, not 40", TrainConfig { dim: 40, ..short() }),
-        ("order 1, not 2", TrainConfig { order: 2, ..short() }),
+        ("order 1, not 2", TrainConfig { order: 2, walks: Some(2), ..short() }),
         ("walks", TrainConfig { walks: Some(77), ..short() }),
     ] {
         let error = train(&other, true).unwrap_err().to_string();

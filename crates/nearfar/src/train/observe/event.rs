@@ -1,13 +1,16 @@
 //! Events of a run, and the trait of those who receive them.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::super::backend::{Backend, VectorView};
 use super::super::plan::TrainPlan;
+use super::super::smooth::smooth;
 use super::checkpoint::Checkpoint;
 use crate::error::Result;
+use crate::graph::Graph;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -85,12 +88,21 @@ pub struct State<'a> {
     /// Completed epochs.
     pub epoch: usize,
     pub(in crate::train) backend: &'a dyn Backend,
+    pub(in crate::train) plan: &'a TrainPlan,
+    pub(in crate::train) graph: &'a Arc<Graph>,
 }
 
 impl State<'_> {
-    /// The vectors.
+    /// The vectors as they are trained.
     pub fn vectors(&self) -> VectorView<'_> {
         self.backend.vectors()
+    }
+
+    /// The vectors that the run would return if it ended here: smoothed, row by row.
+    pub fn result(&self) -> Vec<f32> {
+        let mut vectors = self.vectors().to_vec();
+        smooth(self.graph, &mut vectors, self.plan.dim, self.plan.smoothing);
+        vectors
     }
 }
 

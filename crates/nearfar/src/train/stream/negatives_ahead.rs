@@ -25,7 +25,9 @@ pub(super) struct NegativesAhead {
 pub(super) fn passes_ahead(passes: usize, bytes: u64) -> usize {
     /// Bytes that may be kept.
     const BYTES: u64 = 64_000_000;
-    ((BYTES / bytes.max(1)) as usize).clamp(1, passes.max(1))
+    /// Beyond so many passes a visit of a centre takes no longer per draw.
+    const MOST: usize = 100;
+    ((BYTES / bytes.max(1)) as usize).min(MOST).clamp(1, passes.max(1))
 }
 
 impl NegativesAhead {

@@ -20,7 +20,7 @@ use crate::train::start;
 /// A pair of nodes, and whether it is positive.
 type Pair = (Node, Node, bool);
 
-/// Trains with a constant λ in one pass an epoch. Returns the vectors row by row and the mean loss of
+/// Trains with a constant λ. Returns the vectors row by row and the mean loss of
 /// the last epoch.
 pub fn train(
     plan: &TrainPlan,
@@ -34,42 +34,49 @@ pub fn train(
     start::start(plan, graph, dim, &mut start);
     let mut vectors: Vec<f64> = start.into_iter().map(f64::from).collect();
     let rows = Blocks::rows_for(n, dim.next_multiple_of(LANES));
+    let order = tasks(n.div_ceil(rows));
     let mut mean_loss = 0.0;
     for epoch in 0..plan.epochs {
-        let pairs = sample(plan, epoch as u64, n, positives, negatives);
-        let between = |p: usize, q: usize| -> Vec<Pair> {
-            let block = |node: Node| node as usize / rows;
-            pairs.iter().filter(|pair| block(pair.0) == p && block(pair.1) == q).copied().collect()
-        };
-        let order = tasks(n.div_ceil(rows));
-        let mut loss = 0.0;
-        for (round, blocks) in order.iter().enumerate() {
-            let done = (epoch as f64 + round as f64 / order.len() as f64) / plan.epochs as f64;
-            let step = Step::new(plan, lambda, done);
-            for &(p, q) in blocks {
-                loss += step.list(&between(p, q), dim, &mut vectors);
-                if p != q {
-                    loss += step.list(&between(q, p), dim, &mut vectors);
+        let (mut loss, mut count) = (0.0, 0);
+        for pass in 0..plan.passes {
+            let walks = plan.walks / plan.passes + usize::from(pass < plan.walks % plan.passes);
+            let number = epoch * plan.passes + pass;
+            let pairs = sample(plan, walks, number as u64, n, positives, negatives);
+            let between = |p: usize, q: usize| -> Vec<Pair> {
+                let block = |node: Node| node as usize / rows;
+                let of = |pair: &&Pair| block(pair.0) == p && block(pair.1) == q;
+                pairs.iter().filter(of).copied().collect()
+            };
+            for (round, blocks) in order.iter().enumerate() {
+                let passes = number as f64 + round as f64 / order.len() as f64;
+                let step = Step::new(plan, lambda, passes / (plan.epochs * plan.passes) as f64);
+                for &(p, q) in blocks {
+                    loss += step.list(&between(p, q), dim, &mut vectors);
+                    if p != q {
+                        loss += step.list(&between(q, p), dim, &mut vectors);
+                    }
                 }
             }
+            count += pairs.len();
         }
-        mean_loss = loss / pairs.len() as f64;
+        mean_loss = loss / count as f64;
     }
     (vectors, mean_loss)
 }
 
-/// The pairs of an epoch by centre: the contexts of each window, then its negatives.
+/// The pairs of a pass by centre: the contexts of each window, then its negatives.
 fn sample(
     plan: &TrainPlan,
-    epoch: u64,
+    walks: usize,
+    pass: u64,
     nodes: usize,
     positives: &dyn PositiveSource,
     negatives: &dyn NegativeSampler,
 ) -> Vec<Pair> {
     let mut windows: Vec<Vec<Node>> = Vec::new();
     for start in 0..nodes as Node {
-        let mut rng = Rng::new(plan.seed, Purpose::Walk, epoch, u64::from(start));
-        for _ in 0..positives.walks_from(start, plan.walks, &mut rng) {
+        let mut rng = Rng::new(plan.seed, Purpose::Walk, pass, u64::from(start));
+        for _ in 0..positives.walks_from(start, walks, &mut rng) {
             let mut walk = vec![0; plan.length];
             positives.walks(&[start], &mut [rng.split()], &mut walk);
             windows.extend(walk.windows(plan.window).map(<[Node]>::to_vec));
@@ -81,7 +88,7 @@ fn sample(
         let centre = of_centre[0][0];
         let k = if negatives.has_negatives(centre) { plan.k } else { 0 };
         let mut drawn = vec![0; of_centre.len() * k];
-        let mut rng = Rng::new(plan.seed, Purpose::Negative, epoch, u64::from(centre));
+        let mut rng = Rng::new(plan.seed, Purpose::Negative, pass, u64::from(centre));
         negatives.fill(centre, &mut rng, &mut drawn);
         for (at, window) in of_centre.iter().enumerate() {
             let contexts = window[1..].iter().filter(|&&node| node != centre);
