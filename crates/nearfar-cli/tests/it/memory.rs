@@ -140,7 +140,7 @@ fn a_plan_beyond_the_limit_is_refused_with_a_way_out() {
         "-o",
         text(&vectors),
         "--walks",
-        "600000",
+        "20000",
         "--epochs",
         "1",
         "--dim",

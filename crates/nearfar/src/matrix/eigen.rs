@@ -39,7 +39,9 @@ pub(crate) fn eigen(matrix: &[f64], size: usize) -> Vec<Eigen> {
         .into_iter()
         .filter_map(|mut vector| {
             let length = dot(&vector, &vector).sqrt();
-            vector.iter_mut().for_each(|value| *value /= length);
+            for value in &mut vector {
+                *value /= length;
+            }
             let value = product(&vector);
             (length > 0.0 && value.is_finite()).then_some(Eigen { value, vector })
         })

@@ -13,8 +13,16 @@
 //! M = D/d̄ · 1/T Σ_{t=1..T} (D⁻¹A)ᵗ,   T = C − 1,
 //! ```
 //!
-//! and M x takes T products with the sparse D⁻¹A (Horner's rule). Subspace iteration: X random,
-//! X ← M X made orthonormal ([`ITERATIONS`] times). Then Y = M X, and from the eigenvectors V and
+//! and M x takes T products with the sparse P = D⁻¹A (Horner's rule). Subspace iteration finds its
+//! leading eigenvectors: X random, X ← F X made orthonormal ([`ITERATIONS`] times), with
+//!
+//! ```text
+//! F = D · P^(T−1) (I + P)
+//! ```
+//!
+//! at the cost of M. On dense graphs the eigenvalues of P are small but for the first: M, nearly
+//! P / T there, raises their ratio to the power of 1 per iteration, F to that of T − 1. I + P removes
+//! eigenvalues near −1, which M maps to about zero too. Then Y = M X, and from the eigenvectors V and
 //! eigenvalues μ of XᵀY the vectors
 //!
 //! ```text
@@ -52,7 +60,7 @@ pub enum Start {
     Random,
 }
 
-/// Products with M before the last one.
+/// Products with F.
 const ITERATIONS: usize = 3;
 
 /// At most so many dimensions are spectral: the work on small matrices grows with their cube.
@@ -122,17 +130,19 @@ fn spectral(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32
     let mut x = vec![0.0; n * columns];
     x.par_chunks_exact_mut(columns).enumerate().for_each(|(node, row)| {
         let mut rng = Rng::new(plan.seed, Purpose::Start, 1, node as u64);
-        row.iter_mut().for_each(|value| *value = rng.unit() as f32 - 0.5);
+        for value in row {
+            *value = rng.unit() as f32 - 0.5;
+        }
     });
     let mut y = vec![0.0; n * columns];
     for _ in 0..ITERATIONS {
-        operator.apply(&x, &mut y, columns);
+        operator.filter(&x, &mut y, columns);
         std::mem::swap(&mut x, &mut y);
         if !orthonormalise(&mut x, columns) {
             return;
         }
     }
-    operator.apply(&x, &mut y, columns);
+    operator.matrix(&x, &mut y, columns);
     let weights = spectral_weights(&products(&x, &y, columns), columns);
     drop(x);
     let length = |rows: &[f32]| {
@@ -159,7 +169,7 @@ fn spectral_weights(product: &[f64], columns: usize) -> Vec<f32> {
     /// Eigenvalues below this fraction of the largest are taken as zero.
     const SMALL: f64 = 1e-3;
     let symmetric: Vec<f64> = (0..columns * columns)
-        .map(|at| (product[at] + product[at % columns * columns + at / columns]) / 2.0)
+        .map(|at| product[at].midpoint(product[at % columns * columns + at / columns]))
         .collect();
     let all = eigen(&symmetric, columns);
     let largest = all.first().map_or(0.0, |first| first.value);
@@ -173,7 +183,7 @@ fn spectral_weights(product: &[f64], columns: usize) -> Vec<f32> {
     weights
 }
 
-/// The matrix M.
+/// The matrices M and F.
 struct Operator {
     mean: Propagation,
     /// Degree by mean degree, divided by T.
@@ -182,7 +192,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// M for windows of so many nodes. At least two steps: the eigenvalues of a single one can be as
+    /// For windows of so many nodes. At least two steps: the eigenvalues of a single one can be as
     /// far below zero as above.
     fn new(graph: &Arc<Graph>, window: usize) -> Self {
         let steps = (window - 1).max(2);
@@ -192,8 +202,19 @@ impl Operator {
         Self { mean: Propagation::mean(graph), scale, steps }
     }
 
-    /// Writes M x to `out`, some columns at a time.
-    fn apply(&self, x: &[f32], out: &mut [f32], columns: usize) {
+    /// Writes M x to `out`.
+    fn matrix(&self, x: &[f32], out: &mut [f32], columns: usize) {
+        self.polynomial(x, out, columns, |product| product < self.steps);
+    }
+
+    /// Writes F x to `out`, but for a factor.
+    fn filter(&self, x: &[f32], out: &mut [f32], columns: usize) {
+        self.polynomial(x, out, columns, |product| product == 1);
+    }
+
+    /// Writes a polynomial of P times x, times D, to `out`, some columns at a time. Horner's rule: `x`
+    /// is added after the products for which `adds` holds, counted from 1.
+    fn polynomial(&self, x: &[f32], out: &mut [f32], columns: usize, adds: impl Fn(usize) -> bool) {
         let n = x.len() / columns;
         let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL.min(columns)]);
         for first in (0..columns).step_by(PANEL) {
@@ -203,10 +224,10 @@ impl Operator {
             let rows = panel.par_chunks_exact_mut(width).zip(x.par_chunks_exact(columns));
             rows.for_each(|(panel, x)| panel.copy_from_slice(&x[first..first + width]));
             sum.copy_from_slice(panel);
-            for step in 0..self.steps {
+            for product in 1..=self.steps {
                 self.mean.apply(sum, next, width);
                 std::mem::swap(&mut sum, &mut next);
-                if step + 1 < self.steps {
+                if adds(product) {
                     sum.par_iter_mut()
                         .zip(&*panel)
                         .with_min_len(CHUNK)
