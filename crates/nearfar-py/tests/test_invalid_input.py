@@ -64,7 +64,7 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"dimension": 8}, TypeError, "did you mean 'dim'"),
     ({"workers": 8}, TypeError, "did you mean 'threads'"),
     ({"gama": 8}, TypeError, "did you mean 'gamma'"),
-    ({"xyzzy": 8}, TypeError, "expected one of batch, checkpoint, config, context, "),
+    ({"xyzzy": 8}, TypeError, "expected one of batch, centre_power, checkpoint, config, context, "),
     ({"dim": 0}, ValueError, "^dim=0: .*1 to 4096"),
     ({"dim": "many"}, ValueError, '^dim="many": '),
     ({"dim": 1.5}, ValueError, "^dim=1.5: "),

@@ -217,9 +217,12 @@ def embed(
         Nodes per walk, ``context`` to 1000. ``None`` selects one window; 20 with
         ``protocol="paper"``.
     walks : int, default=None
-        Walks per node and epoch. ``None`` selects about 60 positive pairs per directed edge over the
-        whole run, but at least 5 windows per node and epoch; 5 walks for graph neural networks; 50
-        with ``protocol="paper"``.
+        Walks per node and epoch, on average. ``None`` selects about 10 positive pairs per directed
+        edge in the default number of epochs, but at least 2 windows per node and epoch (60 and 6
+        with ``start="random"``); 5 walks for graph neural networks; 50 with ``protocol="paper"``.
+    centre_power : float, default=None
+        The number of walks from a node is proportional to its degree to this power, 0 to 2. ``None``
+        selects 0.5; 1 for line; 0 with ``trainer="batch"``.
     k : int, default=None
         Negatives per window, 1 to 1000. ``None`` selects 10; 20 with ``protocol="paper"``; 1 for gae
         and vgae.
@@ -229,8 +232,11 @@ def embed(
         In-out parameter of node2vec: walks stay closer to their start for larger values.
     order : {1, 2}, default=1
         Vectors per node: 2 adds a context vector (``trainer="stream"`` only).
+    start : {"spectral", "random"}, default=None
+        Initial vectors: leading eigenvectors of the objective at zero, or small random ones.
+        ``None`` selects ``"spectral"``; ``"random"`` with ``trainer="batch"`` and ``order=2``.
     epochs : int, default=None
-        Passes over all nodes. ``None`` selects 12 for ``"stream"``, 30 for ``"batch"``, 60 for
+        Passes over all nodes. ``None`` selects 30 for ``"stream"``, 30 for ``"batch"``, 60 for
         ``"exact"``, 400 for graph neural networks.
     lr : float, default=None
         Initial learning rate, above 0 and at most 10. It decays linearly to 0, except with
@@ -241,6 +247,9 @@ def embed(
     l2 : float or "auto", default="auto"
         L2 regularisation λ, 0 to 2. ``"auto"`` adapts it during training. ``trainer="batch"``
         has no L2 regularisation.
+    smoothing : int, default=None
+        Products of the trained vectors with the normalised adjacency matrix, 0 to 100. ``None``
+        selects 2; 0 with ``trainer="batch"``.
     negative_weight : float, default=1.0
         Weight of a window's negatives relative to its positives.
     seed : int, default=0

@@ -132,9 +132,9 @@ def links(
         Inverse L2 strength of the classifiers (scikit-learn's ``C``).
     **options
         Training options: ``model``, ``trainer``, ``protocol``, ``dim``, ``context``,
-        ``walk_length``, ``walks``, ``k``, ``p``, ``q``, ``order``, ``epochs``, ``lr``, ``batch``,
-        ``l2``, ``negative_weight``, ``seed``, ``negatives``, ``gamma``, ``degree_power``,
-        ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``config``; see ``embed``.
+        ``walk_length``, ``walks``, ``centre_power``, ``k``, ``p``, ``q``, ``order``, ``start``,
+        ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``negative_weight``, ``seed``,
+        ``negatives``, ``gamma``, ``degree_power``, ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``config``; see ``embed``.
     weight, source, target, nodes, num_nodes, largest_component
         See ``Graph``.
 
@@ -232,7 +232,8 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
     Measures of 34 nodes, all pairs: cohesion ...
     >>> measures.xi[0] > measures.xi[-1], measures.separation_power
     (True, 5.0)
-    >>> nearfar.measure(emb, "builtin:karate", objective=True).objective.loss < 0.7
+    >>> trained = nearfar.embed("builtin:karate", dim=16, seed=0, smoothing=0)
+    >>> nearfar.measure(trained, "builtin:karate", objective=True).objective.loss < 0.7
     True
     """
     _options.check("measure()", options, _options.MEASURE, _options.GRAPH)
