@@ -102,7 +102,7 @@ def test_numbers_match_the_command_line(karate: Path, opened: Any) -> None:
     shown = dict(row for row in report.rows("Node classification") if len(row) == 2)
     assert shown["F1-macro"].startswith(f"{scores['f1_macro']['mean']:.3f}")
     epochs = report.rows("Training")
-    assert len(epochs) == 12 and epochs[0][0] == "1"
+    assert len(epochs) == 30 and epochs[0][0] == "1"
     settings = dict(report.rows("Settings"))
     assert settings["model"] == "deepwalk" and settings["seed"] == "0"
 
