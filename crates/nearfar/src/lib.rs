@@ -4,6 +4,7 @@ pub mod error;
 
 mod budget;
 mod memory;
+mod setting;
 
 pub mod simd;
 

@@ -92,16 +92,6 @@ impl serde::Serialize for Far {
 
 impl<'de> serde::Deserialize<'de> for Far {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged)]
-        enum Value {
-            Hops(u32),
-            Text(String),
-        }
-        let text = match serde::Deserialize::deserialize(deserializer)? {
-            Value::Hops(hops) => hops.to_string(),
-            Value::Text(text) => text,
-        };
-        text.parse().map_err(serde::de::Error::custom)
+        crate::setting::parsed(deserializer)
     }
 }

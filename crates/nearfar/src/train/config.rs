@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::start::Start;
 use crate::error::{Error, Problem, Result};
+use crate::setting::parsed;
 
 /// Which model is trained, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -383,15 +384,6 @@ impl Serialize for L2 {
 
 impl<'de> Deserialize<'de> for L2 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Value {
-            Number(f64),
-            Text(String),
-        }
-        match Value::deserialize(deserializer)? {
-            Value::Number(value) => Ok(Self::Value(value)),
-            Value::Text(text) => text.parse().map_err(serde::de::Error::custom),
-        }
+        parsed(deserializer)
     }
 }

@@ -13,10 +13,9 @@
 //! Z ← q qᵀZ + a (S − q qᵀ)ˢ R
 //! ```
 //!
-//! The factor a makes the smoothed part √2 times as long as R was. Classifiers with a fixed
-//! regularisation, such as logistic regression with C = 1, score about as before then; at the length
-//! of R they score less on graphs with many classes (`docs/method.md`). A node without edges keeps its
-//! vector.
+//! The factor a makes the smoothed part √2 times as long as R was, for classifiers with a fixed
+//! regularisation: logistic regression with C = 1 scores best at about that length on citeseer, cora
+//! and pubmed (`docs/method.md`). A node without edges keeps its vector.
 
 use std::sync::Arc;
 
@@ -54,14 +53,14 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
     let (mut along_q, mut before, mut after) = (Vec::with_capacity(dim), 0.0, 0.0);
     for first in (0..dim).step_by(PANEL) {
         let width = PANEL.min(dim - first);
-        let [panel, next] = panels.each_mut().map(|all| &mut all[..n * width]);
+        let [mut panel, mut next] = panels.each_mut().map(|all| &mut all[..n * width]);
         let both = panel.par_chunks_exact_mut(width).zip(rows.par_chunks_exact(dim));
         both.for_each(|(panel, row)| panel.copy_from_slice(&row[first..first + width]));
         along_q.extend(remove(&q, panel, width));
         before += squares(&q, panel, width);
         for _ in 0..times {
             matrix.apply(panel, next, width);
-            panel.swap_with_slice(next);
+            std::mem::swap(&mut panel, &mut next);
             // S R is orthogonal to q, but for rounding errors, which would grow.
             remove(&q, panel, width);
         }

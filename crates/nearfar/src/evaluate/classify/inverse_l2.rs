@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::setting::parsed;
+
 /// Inverse L2 strength of logistic regression (scikit-learn's `C`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InverseL2 {
@@ -67,16 +69,7 @@ impl Serialize for InverseL2 {
 
 impl<'de> Deserialize<'de> for InverseL2 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Value {
-            Number(f64),
-            Text(String),
-        }
-        match Value::deserialize(deserializer)? {
-            Value::Number(c) => Ok(Self::Value(c)),
-            Value::Text(text) => text.parse().map_err(serde::de::Error::custom),
-        }
+        parsed(deserializer)
     }
 }
 
