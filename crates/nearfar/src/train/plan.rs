@@ -142,7 +142,7 @@ impl TrainPlan {
             length,
             walks: 1,
             centre_power: config.centre_power.unwrap_or(defaults.centre_power),
-            k: config.k.unwrap_or(k),
+            k: config.k.unwrap_or_else(|| k_for(trainer, nodes, k)),
             p: config.p,
             q: config.q,
             order: config.order,
@@ -310,6 +310,13 @@ impl TrainPlan {
 /// A size with what the allocator adds to it.
 fn with_overhead(bytes: u64) -> u64 {
     (bytes as f64 * (1.0 + OVERHEAD)) as u64
+}
+
+/// Negatives per window, given the default. Most of the noise in trained vectors is that of sampled
+/// negatives; where training takes about a second at most, there are twice as many.
+fn k_for(trainer: Trainer, nodes: usize, k: usize) -> usize {
+    const SMALL: usize = 20_000;
+    if trainer == Trainer::Stream && nodes <= SMALL { 2 * k } else { k }
 }
 
 /// Nodes in a window and in a walk.

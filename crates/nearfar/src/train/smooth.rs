@@ -10,12 +10,20 @@
 //!
 //! ```text
 //! Z = q qᵀZ + R,   q ∝ √degree,   ‖q‖ = 1
-//! Z ← q qᵀZ + a (S − q qᵀ)ˢ R
+//! Y = q qᵀZ + a (S − q qᵀ)ˢ R,    with a such that the smoothed part is twice as long as R
 //! ```
 //!
-//! The factor a makes the smoothed part √2 times as long as R was, for classifiers with a fixed
-//! regularisation: logistic regression with C = 1 scores best at about that length on citeseer, cora
-//! and pubmed (`docs/method.md`). A node without edges keeps its vector.
+//! Smoothing leaves hubs with much longer vectors than other nodes. Dot products and linear
+//! classifiers see little of the others then, while vectors of equal length would lose what the length
+//! says of a node. Halfway between is the square root of the length:
+//!
+//! ```text
+//! z_i ← b y_i / ‖y_i‖^½,   with b such that Σ ‖z_i‖² is twice what it was before smoothing
+//! ```
+//!
+//! The factor b is for classifiers with a fixed regularisation: logistic regression with C = 1 scores
+//! well at that length on citeseer, cora and pubmed (`docs/method.md`). A node without edges keeps its
+//! vector.
 
 use std::sync::Arc;
 
@@ -32,7 +40,10 @@ const PANEL: usize = 16;
 const CHUNK: usize = 4096;
 
 /// How much longer the smoothed part is than it was before.
-const STRETCH: f64 = std::f64::consts::SQRT_2;
+const STRETCH: f64 = 2.0;
+
+/// The sum of squares of all vectors, as a multiple of what it was before.
+const GROWTH: f64 = 2.0;
 
 /// The memory in addition to the vectors.
 pub(crate) fn bytes(nodes: usize, dim: usize) -> u64 {
@@ -49,6 +60,7 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
     }
     let q: Vec<f32> = degrees().map(|degree| (degree / volume).sqrt() as f32).collect();
     let matrix = Propagation::symmetric(graph);
+    let length = squares(&q, rows, dim);
     let mut panels = [(); 2].map(|()| vec![0.0; n * PANEL.min(dim)]);
     let (mut along_q, mut before, mut after) = (Vec::with_capacity(dim), 0.0, 0.0);
     for first in (0..dim).step_by(PANEL) {
@@ -71,9 +83,29 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
         });
     }
     let factor = if after > 0.0 { (STRETCH * (before / after).sqrt()) as f32 } else { 0.0 };
-    let rows = rows.par_chunks_exact_mut(dim).zip(&q).filter(|(_, q)| **q > 0.0);
-    rows.for_each(|(row, q)| {
+    let connected = rows.par_chunks_exact_mut(dim).zip(&q).filter(|(_, q)| **q > 0.0);
+    connected.for_each(|(row, q)| {
         row.iter_mut().zip(&along_q).for_each(|(x, along)| *x = q * along + factor * *x);
+    });
+    balance(&q, rows, dim, GROWTH * length);
+}
+
+/// Divides every row by the square root of its length, and multiplies all with the number that makes
+/// the sum of their squares `total`.
+fn balance(q: &[f32], rows: &mut [f32], dim: usize, total: f64) {
+    let norm = |row: &[f32]| row.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+    let of_chunk = |(rows, q): (&[f32], &[f32])| -> f64 {
+        let connected = rows.chunks_exact(dim).zip(q).filter(|(_, q)| **q > 0.0);
+        connected.map(|(row, _)| norm(row)).sum()
+    };
+    let chunks = (rows.par_chunks(CHUNK * dim), q.par_chunks(CHUNK)).into_par_iter();
+    let norms: f64 = chunks.map(of_chunk).collect::<Vec<f64>>().iter().sum();
+    let connected = rows.par_chunks_exact_mut(dim).zip(q).filter(|(_, q)| **q > 0.0);
+    connected.for_each(|(row, _)| {
+        let factor = (total / (norms * norm(row))).sqrt() as f32;
+        if factor.is_finite() {
+            row.iter_mut().for_each(|x| *x *= factor);
+        }
     });
 }
 
@@ -153,11 +185,21 @@ mod tests {
             after += length(&r);
             parts.push((z, along, r));
         }
+        let mut total = 0.0;
         for (k, (z, along, r)) in parts.into_iter().enumerate() {
             for i in 0..n {
-                let factor = (2.0 * before / after).sqrt();
+                let factor = 2.0 * f64::sqrt(before / after);
                 out[i * dim + k] = if q[i] > 0.0 { q[i] * along + factor * r[i] } else { z[i] };
+                total += if q[i] > 0.0 { 2.0 * z[i] * z[i] } else { 0.0 };
             }
+        }
+        let norm = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let connected = || (0..n).filter(|&i| q[i] > 0.0);
+        let norms: f64 = connected().map(|i| norm(&out[i * dim..][..dim])).sum();
+        for i in connected() {
+            let row = &mut out[i * dim..][..dim];
+            let factor = (total / norms / norm(row)).sqrt();
+            row.iter_mut().for_each(|x| *x *= factor);
         }
         out
     }
