@@ -10,20 +10,20 @@
 //!
 //! ```text
 //! Z = q qᵀZ + R,   q ∝ √degree,   ‖q‖ = 1
-//! Y = q qᵀZ + a (S − q qᵀ)ˢ R,    with a such that the smoothed part is twice as long as R
+//! Y = q qᵀZ + a (S − q qᵀ)ˢ R,    with a such that the smoothed part is as long as R
 //! ```
 //!
-//! Smoothing leaves hubs with much longer vectors than other nodes. Dot products and linear
-//! classifiers see little of the others then, while vectors of equal length would lose what the length
-//! says of a node. Halfway between is the square root of the length:
+//! Smoothing leaves hubs with much longer vectors than other nodes, and linear classifiers then see
+//! little of the others; vectors of equal length would lose what the length says of a node. So lengths
+//! are evened out in part:
 //!
 //! ```text
-//! z_i ← b y_i / ‖y_i‖^½,   with b such that Σ ‖z_i‖² is twice what it was before smoothing
+//! z_i ← b y_i / ‖y_i‖^⅜,   with b such that Σ ‖z_i‖² is twice what it was before smoothing
 //! ```
 //!
 //! The factor b is for classifiers with a fixed regularisation: logistic regression with C = 1 scores
-//! well at that length on citeseer, cora and pubmed (`docs/method.md`). A node without edges keeps its
-//! vector.
+//! well at that length on citeseer, cora and pubmed. `docs/method.md` has what was measured. A node
+//! without edges keeps its vector.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ const PANEL: usize = 16;
 /// Rows over which sums are taken, then added in order.
 const CHUNK: usize = 4096;
 
-/// How much longer the smoothed part is than it was before.
-const STRETCH: f64 = 2.0;
+/// The power of its length that a vector is divided by.
+const EVENING: f64 = 0.375;
 
 /// The sum of squares of all vectors, as a multiple of what it was before.
 const GROWTH: f64 = 2.0;
@@ -82,27 +82,27 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
             row[first..first + width].copy_from_slice(panel);
         });
     }
-    let factor = if after > 0.0 { (STRETCH * (before / after).sqrt()) as f32 } else { 0.0 };
+    let factor = if after > 0.0 { (before / after).sqrt() as f32 } else { 0.0 };
     let connected = rows.par_chunks_exact_mut(dim).zip(&q).filter(|(_, q)| **q > 0.0);
     connected.for_each(|(row, q)| {
         row.iter_mut().zip(&along_q).for_each(|(x, along)| *x = q * along + factor * *x);
     });
-    balance(&q, rows, dim, GROWTH * length);
+    even_lengths(&q, rows, dim, GROWTH * length);
 }
 
-/// Divides every row by the square root of its length, and multiplies all with the number that makes
-/// the sum of their squares `total`.
-fn balance(q: &[f32], rows: &mut [f32], dim: usize, total: f64) {
-    let norm = |row: &[f32]| row.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+/// Divides every row by a power of its length, and multiplies all with the number that makes the sum
+/// of their squares `total`.
+fn even_lengths(q: &[f32], rows: &mut [f32], dim: usize, total: f64) {
+    let square = |row: &[f32]| row.iter().map(|x| f64::from(x * x)).sum::<f64>();
     let of_chunk = |(rows, q): (&[f32], &[f32])| -> f64 {
         let connected = rows.chunks_exact(dim).zip(q).filter(|(_, q)| **q > 0.0);
-        connected.map(|(row, _)| norm(row)).sum()
+        connected.map(|(row, _)| square(row).powf(1.0 - EVENING)).sum()
     };
     let chunks = (rows.par_chunks(CHUNK * dim), q.par_chunks(CHUNK)).into_par_iter();
-    let norms: f64 = chunks.map(of_chunk).collect::<Vec<f64>>().iter().sum();
+    let evened: f64 = chunks.map(of_chunk).collect::<Vec<f64>>().iter().sum();
     let connected = rows.par_chunks_exact_mut(dim).zip(q).filter(|(_, q)| **q > 0.0);
     connected.for_each(|(row, _)| {
-        let factor = (total / (norms * norm(row))).sqrt() as f32;
+        let factor = (total / evened / square(row).powf(EVENING)).sqrt() as f32;
         if factor.is_finite() {
             row.iter_mut().for_each(|x| *x *= factor);
         }
@@ -188,18 +188,20 @@ mod tests {
         let mut total = 0.0;
         for (k, (z, along, r)) in parts.into_iter().enumerate() {
             for i in 0..n {
-                let factor = 2.0 * f64::sqrt(before / after);
+                let factor = f64::sqrt(before / after);
                 out[i * dim + k] = if q[i] > 0.0 { q[i] * along + factor * r[i] } else { z[i] };
                 total += if q[i] > 0.0 { 2.0 * z[i] * z[i] } else { 0.0 };
             }
         }
-        let norm = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let connected = || (0..n).filter(|&i| q[i] > 0.0);
-        let norms: f64 = connected().map(|i| norm(&out[i * dim..][..dim])).sum();
-        for i in connected() {
-            let row = &mut out[i * dim..][..dim];
-            let factor = (total / norms / norm(row)).sqrt();
-            row.iter_mut().for_each(|x| *x *= factor);
+        let mut evened = 0.0;
+        for row in out.chunks_exact_mut(dim).zip(&q).filter(|(_, q)| **q > 0.0).map(|(row, _)| row)
+        {
+            let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+            row.iter_mut().for_each(|x| *x /= norm.powf(0.375));
+            evened += row.iter().map(|x| x * x).sum::<f64>();
+        }
+        for (value, i) in out.iter_mut().zip((0..n).flat_map(|i| std::iter::repeat_n(i, dim))) {
+            *value *= if q[i] > 0.0 { (total / evened).sqrt() } else { 1.0 };
         }
         out
     }
