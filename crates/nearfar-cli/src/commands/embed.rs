@@ -75,8 +75,8 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
-    let Dataset { graph, labels, splits, read_bytes, .. } =
-        super::read(&args.graph, &args.read, quiet)?;
+    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
+    let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
     let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
     let OutputArgs { output, format, checkpoint, resume, log, report } = &args.output;

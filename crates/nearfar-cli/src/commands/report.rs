@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let mut embedding = Embedding::load(&args.embedding)?;
     let (mut graph, mut labels, mut splits) = (None, None, None);
     if let Some(source) = &args.graph {
-        let dataset = super::read(source, &args.read, quiet)?;
+        let (dataset, _) = super::read(source, &args.read, quiet)?;
         let file = || args.embedding.display().to_string();
         embedding = embedding.in_order_of(&dataset.graph).with_context(file)?;
         (labels, splits) = (dataset.labels, dataset.splits);

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let dataset = super::read(&args.graph, &args.read, quiet)?;
+    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let labels = match &args.labels {
         Some(path) => Some(Labels::read(path, &dataset.graph)?),
         None => dataset.labels,
@@ -48,7 +48,11 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         classes: labels.map(|labels| labels.classes()),
         ..DistanceSummary::new(&dataset.graph, sources, args.seed)
     };
-    if args.json { print::json(&stats) } else { print::result(&table(&args.graph, &stats)) }
+    if args.json {
+        print::json_with_read(&stats, &read)
+    } else {
+        print::result(&table(&args.graph, &stats))
+    }
 }
 
 fn table(name: &str, stats: &DistanceSummary) -> String {

@@ -4,10 +4,13 @@
 //! read several times, but sequentially, which is cheap; no two threads write to the same row, and
 //! every row receives its neighbours in list order, for any number of threads.
 
+use std::hash::{BuildHasher, Hasher};
+
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{Graph, Node, NodeIds};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::memory;
 
 /// Edges as read from a file: their ends, optional weights, and the ids of all nodes.
@@ -21,16 +24,69 @@ pub struct EdgeList {
     pub ids: NodeIds,
 }
 
-/// Numbers of edges that were dropped from a list, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a list of edges says about their direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Nothing, as most edge lists.
+    #[default]
+    Unstated,
+    /// Edges are undirected.
+    Undirected,
+    /// Edges are directed. They are read as undirected ones.
+    Directed,
+    /// Pairs are the entries (i, j) of a matrix, in which an undirected edge has two.
+    Entries,
+}
+
+/// How often a list holds each edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Storage {
+    /// Once, or several times if it has repeats.
+    #[default]
+    Once,
+    /// Each edge once in either direction, with the same weight: a symmetric matrix. The two are
+    /// one edge.
+    Both,
+    /// The entries of a matrix that is neither symmetric nor triangular. (i, j) and (j, i) are
+    /// merged by the rule for repeats.
+    Asymmetric,
+}
+
+/// The weight of an edge that is listed more than once, in the same or the other direction. In a
+/// graph without weights, it is one edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Repeats {
+    /// The sum of the weights
+    #[default]
+    Sum,
+    /// The largest weight
+    Max,
+    /// The weight that is listed first
+    First,
+}
+
+/// Numbers of edges that are in a list and not in its graph, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// Edges from a node to itself.
     pub self_loops: usize,
-    /// Duplicates of an earlier edge, in the same or the other direction. The first one is kept,
-    /// with its weight.
+    /// Duplicates of an earlier edge, in the same or the other direction, whose weights were merged
+    /// with its own. The second half of a list that is stored in [both](Storage::Both) directions
+    /// does not count.
     pub repeats: usize,
     /// Edges of weight zero.
     pub zero_weights: usize,
+}
+
+/// A graph, and how its list was understood.
+pub(crate) struct Built {
+    pub(crate) graph: Graph,
+    pub(crate) dropped: Dropped,
+    pub(crate) storage: Storage,
 }
 
 impl EdgeList {
@@ -51,8 +107,15 @@ impl EdgeList {
         self.bytes().saturating_add(arcs).saturating_add(nodes)
     }
 
-    /// Builds the graph. Fails if an end is not a row, or a weight is not a finite number ≥ 0.
+    /// Builds the graph; adds the weights of repeated edges. Fails if an end is not a row, or a
+    /// weight is not a finite number ≥ 0.
     pub fn build(self) -> Result<(Graph, Dropped)> {
+        let built = self.build_as(Direction::default(), Repeats::default())?;
+        Ok((built.graph, built.dropped))
+    }
+
+    /// Builds the graph of a list with this direction; merges repeated edges by this rule.
+    pub(crate) fn build_as(self, direction: Direction, repeats: Repeats) -> Result<Built> {
         let n = self.ids.len();
         let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
@@ -64,20 +127,29 @@ impl EdgeList {
             )));
         }
         let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
+        let storage = storage(direction, &pairs, weights.as_deref());
         let mut offsets = offsets(n, &pairs);
         let (mut targets, mut row_weights) = match &weights {
             None => (scatter_targets(&offsets, &pairs), None),
             Some(weights) => {
-                let (targets, weights) = scatter_weighted(&offsets, &pairs, weights);
+                let merge = Merge { pairs: &pairs, weights, storage, repeats };
+                let (targets, weights) = scatter_weighted(&offsets, &merge);
                 (targets, Some(weights))
             }
         };
+        let listed = if storage == Storage::Both { pairs.len() / 2 } else { pairs.len() };
         drop((pairs, weights));
-        let before = targets.len();
         remove_duplicates(&mut offsets, &mut targets, row_weights.as_mut());
-        let repeats = (before - targets.len()) / 2;
+        if let Some(weights) = &row_weights
+            && weights.par_iter().any(|weight| weight.is_infinite())
+        {
+            let problem = "the weights of a repeated edge add up to more than 3.4e38, the largest \
+                           32-bit number";
+            return Err(Error::graph(Problem::from(problem).set("repeats", "max")));
+        }
+        let repeats = listed - targets.len() / 2;
         let graph = Graph { offsets, targets, weights: row_weights, ids };
-        Ok((graph, Dropped { repeats, ..dropped }))
+        Ok(Built { graph, dropped: Dropped { repeats, ..dropped }, storage })
     }
 }
 
@@ -120,6 +192,38 @@ fn drop_loops_and_zeros(
     pairs.truncate(kept);
     weights.truncate(kept);
     Ok(dropped)
+}
+
+/// How the list stores its edges. Symmetry is a property of the whole list: as many edges (a, b) of
+/// weight w as edges (b, a) of weight w, for all a, b and w.
+fn storage(direction: Direction, pairs: &[(Node, Node)], weights: Option<&[f32]>) -> Storage {
+    if matches!(direction, Direction::Undirected | Direction::Directed) || pairs.is_empty() {
+        return Storage::Once;
+    }
+    let forward = pairs.par_iter().filter(|(a, b)| a < b).count();
+    if 2 * forward == pairs.len() && is_symmetric(pairs, weights) {
+        return Storage::Both;
+    }
+    let is_triangular = forward == 0 || forward == pairs.len();
+    if direction == Direction::Entries && !is_triangular {
+        return Storage::Asymmetric;
+    }
+    Storage::Once
+}
+
+/// Whether every edge has its mirror image. Compares the sums of the hashes of edges and of mirror
+/// images: two different lists agree with probability 2^−64.
+fn is_symmetric(pairs: &[(Node, Node)], weights: Option<&[f32]>) -> bool {
+    let hash = |at: usize, (a, b): (Node, Node)| {
+        let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
+        hasher.write_u64(u64::from(a) << 32 | u64::from(b));
+        hasher.write_u32(weights.map_or(0, |weights| weights[at].to_bits()));
+        hasher.finish()
+    };
+    let difference =
+        |(at, &(a, b)): (usize, &(Node, Node))| hash(at, (a, b)).wrapping_sub(hash(at, (b, a)));
+    let sum = pairs.par_iter().enumerate().map(difference).reduce(|| 0, u64::wrapping_add);
+    sum == 0
 }
 
 fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {
@@ -175,18 +279,56 @@ fn scatter_targets(offsets: &[usize], pairs: &[(Node, Node)]) -> Vec<Node> {
     targets
 }
 
-fn scatter_weighted(
-    offsets: &[usize],
-    pairs: &[(Node, Node)],
-    weights: &[f32],
-) -> (Vec<Node>, Vec<f32>) {
+/// The weights of the edges of a list, and how those of repeated edges are merged.
+struct Merge<'a> {
+    pairs: &'a [(Node, Node)],
+    weights: &'a [f32],
+    storage: Storage,
+    repeats: Repeats,
+}
+
+impl Merge<'_> {
+    /// The weight of the edge that these entries of the list state, which are in list order. Both
+    /// of its ends get the same bits.
+    fn weight(&self, edges: impl Iterator<Item = usize> + Clone) -> f32 {
+        // Of a list that has every edge in both directions, one of them counts.
+        let one_way = |&edge: &usize| {
+            self.storage != Storage::Both || self.pairs[edge].0 < self.pairs[edge].1
+        };
+        let mut weights = edges.filter(one_way).map(|edge| self.weights[edge]);
+        match self.repeats {
+            Repeats::Sum => weights.map(f64::from).sum::<f64>() as f32,
+            Repeats::Max => weights.fold(0.0, f32::max),
+            Repeats::First => weights.next().unwrap_or_default(),
+        }
+    }
+}
+
+fn scatter_weighted(offsets: &[usize], merge: &Merge) -> (Vec<Node>, Vec<f32>) {
     // The neighbour in the high half, the index of the edge in the low half: sorting brings
     // duplicates together, in list order.
-    let arcs = scatter(offsets, pairs, |to, edge| u64::from(to) << 32 | edge as u64);
-    let mut targets: Vec<Node> = arcs.par_iter().map(|arc| (arc >> 32) as Node).collect();
-    let row_weights = arcs.par_iter().map(|&arc| weights[arc as u32 as usize]).collect();
-    for_each_row(offsets, &mut targets, mark_duplicates);
-    (targets, row_weights)
+    let pack = |to: Node, low: u32| u64::from(to) << 32 | u64::from(low);
+    let target = |arc: u64| (arc >> 32) as Node;
+    let mut arcs = scatter(offsets, merge.pairs, |to, edge| pack(to, edge as u32));
+    // Then the weight in the low half.
+    for_each_row(offsets, &mut arcs, |row| {
+        let mut start = 0;
+        while start < row.len() {
+            let to = target(row[start]);
+            let len = row[start..].iter().take_while(|&&arc| target(arc) == to).count();
+            let same = &mut row[start..start + len];
+            let weight = match same {
+                [arc] => merge.weights[*arc as u32 as usize],
+                _ => merge.weight(same.iter().map(|&arc| arc as u32 as usize)),
+            };
+            same.fill(pack(DUPLICATE, 0));
+            same[0] = pack(to, weight.to_bits());
+            start += len;
+        }
+    });
+    let targets = arcs.par_iter().map(|&arc| target(arc)).collect();
+    let weights = arcs.par_iter().map(|&arc| f32::from_bits(arc as u32)).collect();
+    (targets, weights)
 }
 
 fn mark_duplicates(row: &mut [Node]) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::read::{self, TextLines};
-use super::{Components, Dropped, Graph, Node, NodeIds, StringIds};
+use super::{Components, Dropped, Graph, Node, NodeIds, Origin, ReadOptions, StringIds};
 use crate::error::{Error, Result};
 use crate::file::write_whole;
 
@@ -21,6 +21,8 @@ pub struct Dataset {
     pub splits: Option<Splits>,
     /// The edges that reading dropped.
     pub dropped: Dropped,
+    /// How the file states its edges.
+    pub origin: Origin,
     /// How ambiguous input was interpreted, for the user.
     pub notes: Vec<String>,
     /// An estimate of the peak resident memory that reading took, in bytes: edge pairs, weights
@@ -59,17 +61,18 @@ impl Dataset {
     pub fn of(graph: Graph) -> Self {
         let read_bytes = graph.bytes();
         let dropped = Dropped::default();
-        Self { graph, labels: None, splits: None, dropped, notes: vec![], read_bytes }
+        let origin = Origin::default();
+        Self { graph, labels: None, splits: None, dropped, origin, notes: vec![], read_bytes }
     }
 
     /// Reads a folder: `edges.tsv` and, if they exist, `nodes.tsv`, `labels.tsv` and
     /// `splits.tsv`; each may have `.gz` or `.zst` appended.
-    pub(crate) fn read_folder(folder: &Path, nodes: Option<&Path>) -> Result<Self> {
+    pub(crate) fn read_folder(folder: &Path, options: &ReadOptions) -> Result<Self> {
         let edges = find(folder, "edges.tsv").ok_or_else(|| {
             Error::file(folder, "a dataset folder needs edges.tsv (or .gz, .zst); none found")
         })?;
-        let own_nodes = find(folder, "nodes.tsv");
-        let mut dataset = read::edge_file(&edges, nodes.or(own_nodes.as_deref()))?;
+        let nodes = options.nodes.clone().or_else(|| find(folder, "nodes.tsv"));
+        let mut dataset = read::edge_file(&edges, &ReadOptions { nodes, ..options.clone() })?;
         if let Some(path) = find(folder, "labels.tsv") {
             let (labels, text) = Labels::read_counted(&path, Known::in_graph(&dataset.graph))?;
             let bytes = dataset.graph.bytes() + labels.bytes() + text;
@@ -150,6 +153,7 @@ impl Dataset {
             labels: labels.map(keep),
             splits: splits.map(|splits| rows.iter().map(|&row| splits[row as usize]).collect()),
             dropped: self.dropped,
+            origin: self.origin,
             notes: self.notes,
             read_bytes,
         }

@@ -8,16 +8,18 @@ pub(crate) mod dataset;
 mod ids;
 pub mod read;
 mod stats;
+mod summary;
 mod synth;
 
-pub use build::{Dropped, EdgeList};
+pub use build::{Direction, Dropped, EdgeList, Repeats, Storage};
 pub use components::Components;
 pub use csr::CsrRows;
 pub use dataset::{Dataset, Labels, Split, Splits};
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
-pub use read::{ReadOptions, read};
+pub use read::{Column, Header, ReadOptions, Separator, read};
 pub use stats::GraphStats;
+pub use summary::{Origin, ReadSummary, UsedColumns};
 pub use synth::{Join, Preset, SynthConfig, synth};
 
 use std::hash::{BuildHasher, Hasher};

@@ -125,7 +125,7 @@ impl EdgeCollector {
         };
         ids.shrink_to_fit();
         let list = EdgeList { pairs: self.pairs, weights, ids };
-        EdgeFile { list, notes: Vec::new(), buffers: buffers.max(scratch) }
+        EdgeFile::of(list, buffers.max(scratch))
     }
 
     /// The ids, and the memory that assigning the rows took besides them.

@@ -7,31 +7,22 @@
 mod ids;
 mod matrix_market;
 mod numpy;
+mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod scipy;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::build::Built;
 use super::builtin::builtin;
-use super::{Dataset, EdgeList, Node};
+use super::{Dataset, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
 use crate::file::{extension, read_text};
 use crate::memory;
 
-/// How to read a graph.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Input"))]
-pub struct ReadOptions {
-    /// Keep only the largest connected component
-    #[cfg_attr(feature = "clap", arg(long))]
-    pub largest_component: bool,
-    /// File with one node id per line; isolated nodes listed there are kept
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
-    pub nodes: Option<PathBuf>,
-}
+pub use options::{Column, Header, ReadOptions, Separator};
 
 /// Reads a graph: a file in any supported format, a dataset folder, or `builtin:NAME`.
 ///
@@ -42,14 +33,13 @@ pub struct ReadOptions {
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
-    let nodes = options.nodes.as_deref();
     let path = Path::new(source);
     let dataset = if let Some(name) = source.strip_prefix("builtin:") {
         builtin(name)?
     } else if path.is_dir() {
-        Dataset::read_folder(path, nodes)?
+        Dataset::read_folder(path, options)?
     } else {
-        edge_file(path, nodes)?
+        edge_file(path, options)?
     };
     if dataset.graph.nodes() < 2 {
         return Err(Error::file(path, "the graph needs at least two nodes"));
@@ -59,29 +49,40 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// What a reader found in a file.
+/// What a reader found in a file. A reader obeys the options that concern its format:
+/// `no_weights` in all of them, `nodes` unless the file lists its nodes, and `source`, `target`,
+/// `weight` where columns have names.
 struct EdgeFile {
     list: EdgeList,
+    /// How the file states its edges. `storage` and `repeats` are set after reading.
+    origin: Origin,
     /// How ambiguous input was interpreted.
     notes: Vec<String>,
     /// Memory that the reader held at its peak besides the edge list, in bytes.
     buffers: u64,
 }
 
+impl EdgeFile {
+    /// A list of edges of which nothing else is known.
+    fn of(list: EdgeList, buffers: u64) -> Self {
+        Self { list, origin: Origin::default(), notes: Vec::new(), buffers }
+    }
+}
+
 /// Reads one file of edges. Any unknown extension means text.
-pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
-    let EdgeFile { list, notes, buffers } = match extension(path).as_str() {
-        "mtx" => matrix_market::read(without_nodes(path, nodes)?)?,
-        "npy" => numpy::read(path, nodes)?,
-        "npz" => scipy::read(without_nodes(path, nodes)?)?,
+pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
+    let EdgeFile { list, origin, notes, buffers } = match extension(path).as_str() {
+        "mtx" => matrix_market::read(path, without_table_options(path, options)?)?,
+        "npy" => numpy::read(path, options)?,
+        "npz" => scipy::read(path, without_table_options(path, options)?)?,
         #[cfg(feature = "parquet")]
-        "parquet" => parquet::read(path, nodes)?,
+        "parquet" => parquet::read(path, options)?,
         #[cfg(not(feature = "parquet"))]
         "parquet" => {
             let message = "this build has no Parquet support; build with --features parquet";
             return Err(Error::file(path, message));
         }
-        _ => text::read(path, nodes)?,
+        _ => text::read(path, options)?,
     };
     if list.pairs.is_empty() {
         return Err(Error::file(path, "no edges found"));
@@ -90,11 +91,13 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
     memory::give_back();
     let peak = list.bytes().saturating_add(buffers).max(list.build_bytes());
     let read_bytes = resident(peak);
-    let (graph, dropped) = list.build().map_err(|error| match error {
+    let built = list.build_as(origin.direction, options.repeats).map_err(|error| match error {
         Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
-    Ok(Dataset { dropped, notes, read_bytes, ..Dataset::of(graph) })
+    let Built { graph, dropped, storage } = built;
+    let origin = Origin { storage, repeats: options.repeats, ..origin };
+    Ok(Dataset { dropped, origin, notes, read_bytes, ..Dataset::of(graph) })
 }
 
 /// The resident memory for this many bytes of data: an eighth more for fragmentation, and what
@@ -104,13 +107,24 @@ pub(super) fn resident(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 8).saturating_add(OVERHEAD)
 }
 
-/// The path of a matrix, for which no nodes file may be given.
-fn without_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
-    if nodes.is_some() {
+/// The options for a matrix, which has all its nodes, and no columns to choose from.
+fn without_table_options<'a>(path: &Path, options: &'a ReadOptions) -> Result<&'a ReadOptions> {
+    if options.nodes.is_some() {
         let problem = Problem::from("a matrix already has all its nodes");
         return Err(Error::file(path, problem.omit("nodes")));
     }
-    Ok(path)
+    without_columns(path, options)
+}
+
+/// The options for a format that has no columns to choose from.
+fn without_columns<'a>(path: &Path, options: &'a ReadOptions) -> Result<&'a ReadOptions> {
+    match options.chooses_columns() {
+        None => Ok(options),
+        Some(name) => {
+            let problem = Problem::from("this format has no columns to choose from");
+            Err(Error::file(path, problem.omit(name)))
+        }
+    }
 }
 
 /// The number of nodes of a matrix.

@@ -7,18 +7,19 @@
 
 use std::path::Path;
 
-use super::EdgeFile;
 use super::ids::EdgeCollector;
+use super::{EdgeFile, ReadOptions, without_columns};
 use crate::error::{Error, Result};
 use crate::file::npy::Array;
 use crate::file::{Id, open, read_error};
 
 /// Reads an edge array.
-pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    let options = without_columns(path, options)?;
     let array = Array::read(open(path)?).map_err(|e| read_error(path, e))?;
     let layout = EdgeLayout::of(&array).map_err(|message| Error::file(path, message))?;
-    let mut edges = EdgeCollector::with_node_file(nodes)?;
-    let mut weights = layout.weighted.then(Vec::new);
+    let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
+    let mut weights = (layout.weighted && !options.no_weights).then(Vec::new);
     for edge in 0..layout.edges {
         let id = |column| {
             let id = array.whole(layout.position(edge, column));

@@ -12,8 +12,8 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use super::EdgeFile;
 use super::ids::EdgeCollector;
+use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file::open_seekable;
 use crate::file::parquet::{Column, broken, is_id, is_plain};
@@ -24,20 +24,20 @@ const BUFFERS: u64 = 16 << 20;
 const ENDS: [(&str, &str); 3] = [("source", "target"), ("src", "dst"), ("from", "to")];
 
 /// Reads the edges of a file.
-pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     // The library panics on some broken files, such as one without its dictionary page. A failed
     // read leaves nothing behind, so unwinding is safe.
-    catch_unwind(AssertUnwindSafe(|| read_edges(path, nodes)))
+    catch_unwind(AssertUnwindSafe(|| read_edges(path, options)))
         .unwrap_or_else(|_| Err(broken(path, "a page cannot be decoded")))
 }
 
-fn read_edges(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let fail = |message: String| Error::file(path, message);
     let broken = |error: ParquetError| broken(path, error);
     let file = SerializedFileReader::new(open_seekable(path)?).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let chosen = choose(schema).map_err(fail)?;
-    let mut edges = EdgeCollector::with_node_file(nodes)?;
+    let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
     let mut weights = (chosen.len() == 3).then(Vec::new);
     let mut row = 0;
     for group in 0..file.num_row_groups() {

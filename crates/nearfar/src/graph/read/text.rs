@@ -11,16 +11,16 @@ use memchr::memchr;
 
 use super::super::StringIds;
 use super::super::ids::{hash, integer};
-use super::EdgeFile;
 use super::ids::EdgeCollector;
+use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 
 /// Reads an edge list.
-pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
-    let mut edges = EdgeCollector::with_node_file(nodes)?;
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
     let mut blocks = Blocks::open(path)?;
     let mut first = blocks.first()?;
     if memchr(0, &first).is_some() {
