@@ -81,6 +81,8 @@ pub struct Problem {
 pub enum Remedy {
     /// Give the option this value.
     Set(&'static str, String),
+    /// Give two options these values.
+    SetBoth((&'static str, String), (&'static str, String)),
     /// Give the option.
     Give(&'static str),
     /// Leave the option out.
@@ -178,6 +180,12 @@ impl Problem {
         self.remedy(Remedy::Set(option, value.to_string()))
     }
 
+    /// Adds a remedy: two options with these values.
+    #[must_use]
+    pub fn set_both(self, a: (&'static str, String), b: (&'static str, String)) -> Self {
+        self.remedy(Remedy::SetBoth(a, b))
+    }
+
     /// Adds a remedy: giving the option.
     #[must_use]
     pub fn give(self, option: &'static str) -> Self {
@@ -214,13 +222,17 @@ impl Problem {
     }
 
     /// The text, with every option as `spell(name, value)` writes it.
-    fn describe(&self, spell: &dyn Fn(&str, Option<&str>) -> String) -> String {
+    pub fn describe(&self, spell: &dyn Fn(&str, Option<&str>) -> String) -> String {
         let mut text = match &self.option {
             Some((name, value)) => format!("{}: {}", spell(name, Some(value)), self.message),
             None => self.message.clone(),
         };
         let phrase = |remedy: &Remedy| match remedy {
             Remedy::Set(name, value) => ("use", spell(name, Some(value))),
+            Remedy::SetBoth(a, b) => {
+                let both = [a, b].map(|(name, value)| spell(name, Some(value)));
+                ("use", both.join(" and "))
+            }
             Remedy::Give(name) => ("give", spell(name, None)),
             Remedy::Omit(name) => ("omit", spell(name, None)),
             Remedy::Lower(name) => ("lower", spell(name, None)),

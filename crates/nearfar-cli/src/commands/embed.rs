@@ -78,7 +78,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
-    let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
+    let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone(), quiet)?;
     let OutputArgs { output, format, checkpoint, resume, log, report } = &args.output;
     check_writable(output, *format, graph.ids())?;
     report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;

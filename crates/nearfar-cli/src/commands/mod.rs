@@ -16,6 +16,7 @@ mod synth;
 
 use std::time::Instant;
 
+use nearfar::error::Problem;
 use nearfar::graph::{Dataset, ReadOptions, ReadSummary};
 
 use crate::print;
@@ -143,4 +144,11 @@ fn read(
         }
     }
     Ok((dataset, summary))
+}
+
+/// Reports how files of labels and splits were read.
+fn print_notes(notes: &[Problem], quiet: bool) {
+    for note in notes.iter().filter(|_| !quiet) {
+        print::message(&format!("note: {note}"));
+    }
 }

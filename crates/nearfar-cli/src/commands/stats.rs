@@ -31,9 +31,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
+    let (dataset, mut read) = super::read(&args.graph, &args.read, quiet)?;
     let labels = match &args.labels {
-        Some(path) => Some(Labels::read(path, &dataset.graph)?),
+        Some(path) => {
+            let (labels, notes) = Labels::read(path, &dataset.graph)?;
+            super::print_notes(&notes, quiet);
+            read.notes.extend(notes);
+            Some(labels)
+        }
         None => dataset.labels,
     };
     let sources = match args.sources.as_deref() {

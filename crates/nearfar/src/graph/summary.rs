@@ -2,10 +2,11 @@
 
 use std::fmt::{self, Display};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Components, Dataset, Direction, Dropped, Repeats, Storage};
 use crate::budget::grouped;
+use crate::error::Problem;
 
 /// How a file states its edges, and how it was understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -63,7 +64,8 @@ pub struct ReadSummary {
     /// The edges that are not in the graph, by reason.
     pub dropped: Dropped,
     /// How ambiguous input was interpreted.
-    pub notes: Vec<String>,
+    #[serde(serialize_with = "as_text")]
+    pub notes: Vec<Problem>,
     /// The time that reading took. Not serialised: the same run gives the same JSON.
     #[serde(skip)]
     pub seconds: f64,
@@ -157,4 +159,8 @@ impl Display for ReadSummary {
 /// A count with its noun: `1 edge`, `2 000 edges`.
 fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+}
+
+fn as_text<S: Serializer>(notes: &[Problem], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(notes.iter().map(Problem::to_string))
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use super::super::ids::integer;
 use super::super::{EdgeList, Node, NodeIds, StringIds};
-use super::{EdgeFile, node_ids};
-use crate::error::Result;
+use super::{EdgeFile, node_list};
+use crate::error::{Problem, Result};
 use crate::file::Id;
 
 /// The id as an integer that can serve as a row.
@@ -37,6 +37,8 @@ pub(super) struct EdgeCollector {
     pairs: Vec<(u32, u32)>,
     /// All ids, once one of them is not an integer.
     texts: Option<StringIds>,
+    /// What to tell the user about the file of nodes.
+    notes: Vec<Problem>,
 }
 
 impl EdgeCollector {
@@ -53,7 +55,10 @@ impl EdgeCollector {
     /// Starts with the nodes listed in a file, if there is one.
     pub(super) fn with_node_file(nodes: Option<&Path>) -> Result<Self> {
         Ok(match nodes {
-            Some(path) => Self::with_nodes(&node_ids(path)?),
+            Some(path) => {
+                let (ids, notes) = node_list::read(path)?;
+                Self { notes, ..Self::with_nodes(&ids) }
+            }
             None => Self::default(),
         })
     }
@@ -125,7 +130,7 @@ impl EdgeCollector {
         };
         ids.shrink_to_fit();
         let list = EdgeList { pairs: self.pairs, weights, ids };
-        EdgeFile::of(list, buffers.max(scratch))
+        EdgeFile { notes: self.notes, ..EdgeFile::of(list, buffers.max(scratch)) }
     }
 
     /// The ids, and the memory that assigning the rows took besides them.

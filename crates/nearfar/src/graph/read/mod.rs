@@ -4,8 +4,13 @@
 //! out. A matrix of more than 1 000 000 nodes is refused if it also has more than 1000 nodes per
 //! entry (`check_node_count`).
 
+mod columns;
+mod dialect;
+mod fields;
 mod ids;
 mod matrix_market;
+mod node_list;
+mod node_table;
 mod numpy;
 mod options;
 #[cfg(feature = "parquet")]
@@ -19,9 +24,10 @@ use super::build::Built;
 use super::builtin::builtin;
 use super::{Dataset, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
-use crate::file::{extension, read_text};
+use crate::file::extension;
 use crate::memory;
 
+pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
 
 /// Reads a graph: a file in any supported format, a dataset folder, or `builtin:NAME`.
@@ -57,7 +63,7 @@ struct EdgeFile {
     /// How the file states its edges. `storage` and `repeats` are set after reading.
     origin: Origin,
     /// How ambiguous input was interpreted.
-    notes: Vec<String>,
+    notes: Vec<Problem>,
     /// Memory that the reader held at its peak besides the edge list, in bytes.
     buffers: u64,
 }
@@ -154,39 +160,6 @@ fn check_node_count(nodes: usize, entries: usize) -> Result<(), String> {
          expected at most {NODES_PER_ENTRY} nodes per entry: store the edges as an edge list and the \
          isolated nodes in a nodes file"
     ))
-}
-
-/// A small text file as lines, without blank lines and comments.
-pub(super) struct TextLines(String);
-
-impl TextLines {
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        Ok(Self(read_text(path)?))
-    }
-
-    /// Lines with their numbers, counted from 1.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
-        (1..)
-            .zip(self.0.lines())
-            .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with(['#', '%']))
-    }
-
-    /// The size of the text.
-    pub(super) fn bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
-}
-
-/// The ids in the first column of a nodes file.
-fn node_ids(path: &Path) -> Result<Vec<String>> {
-    let ids: Vec<String> = TextLines::read(path)?
-        .iter()
-        .map(|(_, line)| line.split('\t').next().unwrap_or(line).trim().to_owned())
-        .collect();
-    if ids.is_empty() {
-        return Err(Error::file(path, "no node ids found; expected one per line"));
-    }
-    Ok(ids)
 }
 
 #[cfg(test)]

@@ -32,13 +32,15 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         }
     }
     let note = (array.shape == [2, 3] && !layout.weighted)
-        .then(|| "shape (2, 3) was read as three edges, sources above targets".to_owned());
+        .then(|| "shape (2, 3) was read as three edges, sources above targets".into());
     let array_bytes = array.bytes();
     drop(array);
     let file = edges.finish(weights, 0);
     // Ids are assigned after the array was dropped: the two were not in memory together.
     let buffers = array_bytes.saturating_sub(file.list.ids.bytes()).max(file.buffers);
-    Ok(EdgeFile { notes: note.into_iter().collect(), buffers, ..file })
+    let mut file = EdgeFile { buffers, ..file };
+    file.notes.extend(note);
+    Ok(file)
 }
 
 /// Where the values of an edge are in the array.
