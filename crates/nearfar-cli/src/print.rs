@@ -44,17 +44,27 @@ fn write(text: &str) -> anyhow::Result<()> {
 
 /// The text with control characters, other than line ends and tabs, and marks that change the
 /// direction of text as `\u{1b}`.
-pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
-    let obeyed = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(obeyed) {
+fn escaped(text: &str) -> Cow<'_, str> {
+    escape(text, |c| is_obeyed(c) && c != '\n' && c != '\t')
+}
+
+/// [`escaped`], with line ends and tabs: what is shown in a line of a table.
+pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
+    escape(text, is_obeyed)
+}
+
+/// Whether a terminal does not show a character, but does what it says.
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if obeyed(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+        if is_escaped(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
     }
     Cow::Owned(safe)
 }

@@ -11,6 +11,7 @@ use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::Id;
+use super::lines::narrow;
 use crate::error::Error;
 
 /// Rows that a column reads at a time.
@@ -190,16 +191,21 @@ impl Column {
         })
     }
 
+    /// The weight in row `at` of the batch, which `before` rows of the file precede.
+    pub(crate) fn weight(&self, at: usize, before: usize) -> Result<f32, String> {
+        narrow(self.number(at)).map_err(|message| format!("row {}: {message}", before + at + 1))
+    }
+
     /// The number in row `at` of the batch.
-    pub(crate) fn number(&self, at: usize) -> f32 {
+    pub(crate) fn number(&self, at: usize) -> f64 {
         match &self.values {
-            Values::Int32(column) if self.unsigned => column.values[at].cast_unsigned() as f32,
-            Values::Int64(column) if self.unsigned => column.values[at].cast_unsigned() as f32,
-            Values::Int32(column) => column.values[at] as f32,
-            Values::Int64(column) => column.values[at] as f32,
-            Values::Float(column) => column.values[at],
-            Values::Double(column) => column.values[at] as f32,
-            Values::Text(_) => f32::NAN,
+            Values::Int32(column) if self.unsigned => column.values[at].cast_unsigned() as f64,
+            Values::Int64(column) if self.unsigned => column.values[at].cast_unsigned() as f64,
+            Values::Int32(column) => column.values[at].into(),
+            Values::Int64(column) => column.values[at] as f64,
+            Values::Float(column) => column.values[at].into(),
+            Values::Double(column) => column.values[at],
+            Values::Text(_) => f64::NAN,
         }
     }
 }

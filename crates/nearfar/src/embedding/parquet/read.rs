@@ -172,7 +172,7 @@ impl Table {
             let Some(rows @ 1..) = rows else { return Ok(Ok(())) };
             // Every column has these rows: the table grows by what was read, not by a claim.
             for row in 0..rows {
-                self.vectors.extend(columns.iter().map(|column| column.number(row)));
+                self.vectors.extend(columns.iter().map(|column| column.number(row) as f32));
             }
             self.rows += rows;
         }

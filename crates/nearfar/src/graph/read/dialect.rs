@@ -254,7 +254,7 @@ fn is_date(value: &[u8]) -> bool {
 
 /// Whether all are seconds, milliseconds, microseconds or nanoseconds of the years 1980 to 2100, or
 /// large numbers that never decrease and rarely repeat: seconds since the first edge.
-fn are_times(values: &[u64]) -> bool {
+pub(super) fn are_times(values: &[u64]) -> bool {
     const SECONDS: std::ops::Range<u64> = 315_532_800..4_102_444_800;
     /// Few numbers may be sorted by chance, and small ones may be sorted weights.
     const FEWEST: usize = 8;

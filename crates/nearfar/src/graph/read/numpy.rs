@@ -28,7 +28,9 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         };
         edges.push(id(0)?, id(1)?);
         if let Some(weights) = &mut weights {
-            weights.push(array.number(layout.position(edge, 2)));
+            let weight = array.weight(layout.position(edge, 2));
+            let fail = |m| Error::file(path, format!("edge {}: {m}", edge + 1));
+            weights.push(weight.map_err(fail)?);
         }
     }
     let note = (array.shape == [2, 3] && !layout.weighted)

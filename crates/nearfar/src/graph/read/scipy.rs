@@ -47,7 +47,8 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         Some(len) if len >= pairs.len() && data.is_numeric() => {}
         _ => return Err(fail(format!("'data' is not {} numbers", pairs.len()))),
     }
-    let weights: Vec<f32> = (0..pairs.len()).map(|at| data.number(at)).collect();
+    let weight = |at| data.weight(at).map_err(|m| fail(format!("entry {at}: {m}")));
+    let weights = (0..pairs.len()).map(weight).collect::<Result<Vec<f32>>>()?;
     // The ones of an adjacency matrix are not weights.
     let buffers = positions.max(data.bytes() + 4 * weights.len() as u64);
     let unweighted = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
