@@ -151,6 +151,17 @@ impl Error {
         Self::conflict(Problem { message: message.into(), option, remedies: vec![] })
     }
 
+    /// The same error, if it is about a copy, about the file that the user knows.
+    pub(crate) fn renamed(mut self, copy: &Path, name: &Path) -> Self {
+        if let Self::Read { path, .. } | Self::Line { path, .. } | Self::File { path, .. } =
+            &mut self
+            && path == copy
+        {
+            name.clone_into(path);
+        }
+        self
+    }
+
     /// The whole message, with every option as `spell(name, value)` writes it.
     pub fn describe(&self, spell: &dyn Fn(&str, Option<&str>) -> String) -> String {
         match self {

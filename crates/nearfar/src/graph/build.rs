@@ -213,7 +213,7 @@ fn storage(direction: Direction, pairs: &[(Node, Node)], weights: Option<&[f32]>
 
 /// Whether every edge has its mirror image. Compares the sums of the hashes of edges and of mirror
 /// images: two different lists agree with probability 2^−64.
-fn is_symmetric(pairs: &[(Node, Node)], weights: Option<&[f32]>) -> bool {
+pub(super) fn is_symmetric(pairs: &[(Node, Node)], weights: Option<&[f32]>) -> bool {
     let hash = |at: usize, (a, b): (Node, Node)| {
         let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
         hasher.write_u64(u64::from(a) << 32 | u64::from(b));

@@ -19,7 +19,7 @@ pub use dataset::Dataset;
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
 pub use labels::{Labels, Split, Splits};
-pub use read::{Column, Header, ReadOptions, Separator, read};
+pub use read::{Column, Header, InputFormat, ReadOptions, Separator, read};
 pub use stats::GraphStats;
 pub use summary::{Origin, ReadSummary, UsedColumns};
 pub use synth::{Join, Preset, SynthConfig, synth};

@@ -75,6 +75,32 @@ impl EdgeCollector {
         self.pairs.push(pair);
     }
 
+    /// Adds a node that may have no edge.
+    pub(super) fn add_node(&mut self, id: Id<'_>) {
+        match (&self.texts, small_integer(id)) {
+            (None, Some(id)) => self.nodes.push(id),
+            _ => {
+                insert(id, self.texts());
+            }
+        }
+    }
+
+    /// Adds nodes that may have no edge, and edges between them, given as indices into `ids`.
+    pub(super) fn extend_nodes(&mut self, ids: &StringIds, pairs: &[(u32, u32)]) {
+        let all = || (0..ids.len() as u32).map(|at| ids.get(at));
+        let integers: Option<Vec<u32>> = all().map(|id| integer(id.as_bytes())).collect();
+        if let (None, true, Some(integers)) = (&self.texts, self.pairs.is_empty(), integers) {
+            self.pairs.extend(
+                pairs.iter().map(|&(a, b)| (integers[a as usize], integers[b as usize])),
+            );
+            self.nodes.extend(integers);
+            return;
+        }
+        let texts = self.texts();
+        let rows: Vec<Node> = all().map(|id| texts.insert(id)).collect();
+        self.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
+    }
+
     /// Whether all ids so far are integers.
     pub(super) fn all_integers(&self) -> bool {
         self.texts.is_none()

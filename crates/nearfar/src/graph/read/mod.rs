@@ -1,36 +1,55 @@
-//! Reading graphs. The file extension decides the format.
+//! Reading graphs: one file per format. [`detect`] decides which one it is.
 //!
 //! Matrix formats state the number of nodes in a header, which nothing in the file has to bear
 //! out. A matrix of more than 1 000 000 nodes is refused if it also has more than 1000 nodes per
 //! entry (`check_node_count`).
 
+mod adjacency;
+#[cfg(feature = "parquet")]
+mod arrow;
+mod attributes;
 mod columns;
+mod declared;
+mod detect;
 mod dialect;
+mod dot;
 mod fields;
+mod gexf;
+mod gml;
+mod graphml;
 mod ids;
+mod json;
 mod matrix_market;
+mod metis;
+mod networkx;
 mod node_list;
 mod node_table;
 mod numpy;
 mod options;
+mod pajek;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod scipy;
 mod text;
+mod xml;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use super::build::Built;
 use super::builtin::builtin;
 use super::{Dataset, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
-use crate::file::extension;
+use crate::file::spool;
 use crate::memory;
 
+pub use detect::InputFormat;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
 
-/// Reads a graph: a file in any supported format, a dataset folder, or `builtin:NAME`.
+/// Reads a graph: a file in any supported format, a dataset folder, `builtin:NAME`, or `-` for
+/// standard input.
 ///
 /// ```
 /// use nearfar::graph::{ReadOptions, read};
@@ -42,8 +61,13 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     let path = Path::new(source);
     let dataset = if let Some(name) = source.strip_prefix("builtin:") {
         builtin(name)?
+    } else if source == "-" {
+        read_once("standard input".as_ref(), &mut std::io::stdin().lock(), options)?
     } else if path.is_dir() {
         Dataset::read_folder(path, options)?
+    } else if is_pipe(path) {
+        let mut pipe = File::open(path).map_err(|error| Error::read(path, error))?;
+        read_once(path, &mut pipe, options)?
     } else {
         edge_file(path, options)?
     };
@@ -53,6 +77,17 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     let dataset = if options.largest_component { dataset.largest_component() } else { dataset };
     memory::give_back();
     Ok(dataset)
+}
+
+/// Whether this is a pipe, such as `<(command)` of a shell, or a terminal.
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+/// Reads what can be read only once, by way of a temporary file.
+fn read_once(name: &Path, source: &mut dyn Read, options: &ReadOptions) -> Result<Dataset> {
+    let copy = spool(name, source)?;
+    edge_file(copy.path(), options).map_err(|error| error.renamed(copy.path(), name))
 }
 
 /// What a reader found in a file. A reader obeys the options that concern its format:
@@ -75,21 +110,9 @@ impl EdgeFile {
     }
 }
 
-/// Reads one file of edges. Any unknown extension means text.
+/// Reads one file of edges.
 pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
-    let EdgeFile { list, origin, notes, buffers } = match extension(path).as_str() {
-        "mtx" => matrix_market::read(path, without_table_options(path, options)?)?,
-        "npy" => numpy::read(path, options)?,
-        "npz" => scipy::read(path, without_table_options(path, options)?)?,
-        #[cfg(feature = "parquet")]
-        "parquet" => parquet::read(path, options)?,
-        #[cfg(not(feature = "parquet"))]
-        "parquet" => {
-            let message = "this build has no Parquet support; build with --features parquet";
-            return Err(Error::file(path, message));
-        }
-        _ => text::read(path, options)?,
-    };
+    let EdgeFile { list, origin, notes, buffers } = edges(path, options)?;
     if list.pairs.is_empty() {
         return Err(Error::file(path, "no edges found"));
     }
@@ -106,6 +129,40 @@ pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     Ok(Dataset { dropped, origin, notes, read_bytes, ..Dataset::of(graph) })
 }
 
+/// The edges of a file, by the reader of its format.
+fn edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    let format = match options.input_format {
+        Some(format) => format,
+        None => detect::detect(path)?,
+    };
+    match format {
+        InputFormat::Edges => text::read(path, options),
+        InputFormat::NetworkxEdges => networkx::read(path, options),
+        InputFormat::Adjacency => adjacency::read(path, options),
+        InputFormat::Graphml => graphml::read(path, options),
+        InputFormat::Gexf => gexf::read(path, options),
+        InputFormat::Gml => gml::read(path, options),
+        InputFormat::Pajek => pajek::read(path, options),
+        InputFormat::Dot => dot::read(path, options),
+        InputFormat::Json => json::read(path, options),
+        InputFormat::Jsonl => json::read_lines(path, options),
+        InputFormat::Metis => metis::read(path, without_table_options(path, options)?),
+        InputFormat::Mtx => matrix_market::read(path, without_table_options(path, options)?),
+        InputFormat::Npy => numpy::read(path, options),
+        InputFormat::Npz => scipy::read(path, without_table_options(path, options)?),
+        #[cfg(feature = "parquet")]
+        InputFormat::Parquet => parquet::read(path, options),
+        #[cfg(feature = "parquet")]
+        InputFormat::Arrow => arrow::read(path, options),
+        #[cfg(not(feature = "parquet"))]
+        InputFormat::Parquet | InputFormat::Arrow => {
+            let message = "this build has no Parquet or Arrow support; build with --features \
+                           parquet";
+            Err(Error::file(path, message))
+        }
+    }
+}
+
 /// The resident memory for this many bytes of data: an eighth more for fragmentation, and what
 /// decoders, stacks and the allocator take.
 pub(super) fn resident(bytes: u64) -> u64 {
@@ -113,10 +170,10 @@ pub(super) fn resident(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 8).saturating_add(OVERHEAD)
 }
 
-/// The options for a matrix, which has all its nodes, and no columns to choose from.
+/// The options for a matrix or METIS graph, which has all its nodes, and no columns to choose from.
 fn without_table_options<'a>(path: &Path, options: &'a ReadOptions) -> Result<&'a ReadOptions> {
     if options.nodes.is_some() {
-        let problem = Problem::from("a matrix already has all its nodes");
+        let problem = Problem::from("the file already has all its nodes");
         return Err(Error::file(path, problem.omit("nodes")));
     }
     without_columns(path, options)

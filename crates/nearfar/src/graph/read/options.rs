@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::Repeats;
+use super::InputFormat;
 use crate::setting::parsed;
 
 /// How to read a graph.
@@ -43,11 +44,20 @@ pub struct ReadOptions {
     /// File with one node id per line; isolated nodes listed there are kept
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub nodes: Option<PathBuf>,
+    /// Format of the graph [default: by its content, else by its file extension]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "FORMAT"))]
+    pub input_format: Option<InputFormat>,
 }
 
 impl ReadOptions {
-    /// Whether columns or their separator are chosen, which only tables have.
+    /// The first given option of those that choose columns or their separator, which only tables
+    /// have.
     pub(super) fn chooses_columns(&self) -> Option<&'static str> {
+        self.given(&["source", "target", "weight", "sep", "header"])
+    }
+
+    /// The first of these options that is given.
+    pub(super) fn given(&self, names: &[&'static str]) -> Option<&'static str> {
         let given = [
             ("source", self.source.is_some()),
             ("target", self.target.is_some()),
@@ -55,7 +65,7 @@ impl ReadOptions {
             ("sep", self.sep.is_some()),
             ("header", self.header != Header::Auto),
         ];
-        given.into_iter().find_map(|(name, given)| given.then_some(name))
+        given.into_iter().find_map(|(name, given)| (given && names.contains(&name)).then_some(name))
     }
 }
 
@@ -71,6 +81,11 @@ impl Column {
         let ignoring_case = || names.iter().position(|name| name.eq_ignore_ascii_case(&self.0));
         let by_number = || self.number().filter(|&at| at < names.len());
         exactly().or_else(ignoring_case).or_else(by_number)
+    }
+
+    /// The text that was given.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// The position, if this is a number.
