@@ -147,6 +147,9 @@ fn open_raw(path: &Path) -> Result<(BufReader<File>, Option<Packing>)> {
 /// Unpacks the only file of a zip archive to a temporary file. `None`, with the file at its start,
 /// if the archive has NumPy arrays.
 fn unzip(path: &Path, file: &mut BufReader<File>) -> Result<Option<File>> {
+    if extension(path) == "npz" {
+        return Ok(None);
+    }
     let fail = |e: io::Error| read_error(path, e);
     let broken = |error: ZipError| match error {
         ZipError::Io(error) => read_error(path, error),
@@ -157,7 +160,7 @@ fn unzip(path: &Path, file: &mut BufReader<File>) -> Result<Option<File>> {
     };
     let mut archive = ZipArchive::new(&mut *file).map_err(broken)?;
     let files = members(&archive);
-    if files.iter().any(|name| has_extension(name, "npy")) {
+    if files.iter().any(|name| extension(Path::new(name)) == "npy") {
         drop(archive);
         file.rewind().map_err(fail)?;
         return Ok(None);
@@ -192,8 +195,4 @@ fn several_files(names: &[String]) -> String {
             shown.join(", ")
         ),
     }
-}
-
-fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }

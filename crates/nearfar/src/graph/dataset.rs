@@ -155,5 +155,5 @@ fn quoted(field: &str, separator: char) -> Cow<'_, str> {
 
 /// The file with this name in a folder, plain or compressed.
 pub(crate) fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    ["", ".gz", ".zst"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
+    ["", ".gz", ".zst", ".bz2", ".xz", ".zip"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
 }

@@ -150,7 +150,10 @@ impl Declared {
         let weights = self.weights.filter(|all| all.iter().any(|w| w.to_bits() != 1_f32.to_bits()));
         let missing = self.pairs.len() - self.stated;
         if weights.is_some() && missing > 0 {
-            notes.push(format!("{missing} edges state no weight and have weight 1"));
+            notes.push(match missing {
+                1 => "1 edge states no weight and has weight 1".to_owned(),
+                _ => format!("{missing} edges state no weight and have weight 1"),
+            });
         }
         let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
         edges.extend_nodes(&ids, &self.pairs);
@@ -179,11 +182,13 @@ impl Declared {
         (ids.len() == self.names.len() && ids.find("").is_none()).then_some(ids)
     }
 
-    /// Whether the keys are 0, 1, … or n0, n1, … in this order.
+    /// Whether the keys are 0, 1, … or n0, n1, …, in any order.
     fn is_numbered(&self) -> bool {
-        (0..self.keys.len() as u32).all(|row| {
+        let count = self.keys.len() as u32;
+        (0..count).all(|row| {
             let key = self.keys.get(row);
-            integer(key.strip_prefix('n').unwrap_or(key).as_bytes()) == Some(row)
+            let number = integer(key.strip_prefix('n').unwrap_or(key).as_bytes());
+            number.is_some_and(|number| number < count)
         })
     }
 }

@@ -94,13 +94,19 @@ const OTHERS: [(&[u8], &str); 9] = [
     (b"\x80\x04\x95", "a Python pickle, which can run any program; export the edges instead"),
 ];
 
+/// Extensions of text formats that are not read and look like edge lists.
+const OTHER_TEXTS: [(&str, &str); 5] = [
+    ("g6", "graph6"),
+    ("lgl", "LGL"),
+    ("lgr", "LEDA"),
+    ("s6", "sparse6"),
+    ("tgf", "Trivial Graph Format"),
+];
+
 /// The format of a file.
 pub(super) fn detect(path: &Path) -> Result<InputFormat> {
     let mut head = Vec::new();
     open(path)?.take(HEAD).read_to_end(&mut head).map_err(|e| read_error(path, e))?;
-    if head.is_empty() {
-        return Err(Error::file(path, "the file is empty"));
-    }
     let extension = inner_extension(path)?;
     let named = EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|&(_, format)| format);
     // Ids of an edge list may begin with any character.
@@ -108,7 +114,15 @@ pub(super) fn detect(path: &Path) -> Result<InputFormat> {
         Some(InputFormat::Edges) => of_edges(&head),
         _ => of_content(&head).map_err(|problem| Error::file(path, problem))?,
     };
-    Ok(found.or(named).unwrap_or(InputFormat::Edges))
+    let other = OTHER_TEXTS.iter().find(|(known, _)| *known == extension);
+    if let (None, Some((_, name))) = (found, other) {
+        return Err(Error::file(path, not_read(name)));
+    }
+    Ok(match (found, named) {
+        // A single line is both.
+        (Some(InputFormat::Json), Some(InputFormat::Jsonl)) => InputFormat::Jsonl,
+        _ => found.or(named).unwrap_or(InputFormat::Edges),
+    })
 }
 
 fn of_content(head: &[u8]) -> Result<Option<InputFormat>, Problem> {
@@ -128,8 +142,43 @@ fn of_content(head: &[u8]) -> Result<Option<InputFormat>, Problem> {
         Some(b'<') => return of_xml(text),
         Some(b'{' | b'[') => Some(of_json(text)),
         Some(b'*') => of_pajek(text),
-        _ => of_words(text).or_else(|| of_edges(head)),
+        _ => {
+            check_text(text)?;
+            of_words(text).or_else(|| of_edges(head))
+        }
     })
+}
+
+/// A text that is recognised and not read, but looks like an edge list.
+fn not_read(name: &str) -> Problem {
+    let problem = Problem::from(format!("{name} is not supported"));
+    problem.act("save the graph as GraphML or as an edge list").set("input-format", "edges")
+}
+
+/// Refuses text formats that look like edge lists.
+fn check_text(text: &str) -> Result<(), Problem> {
+    let mut lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    if first.eq_ignore_ascii_case("LEDA.GRAPH") {
+        return Err(not_read("LEDA"));
+    }
+    if first.starts_with(">>graph6<<") || first.starts_with(">>sparse6<<") {
+        return Err(not_read("graph6"));
+    }
+    let words: Vec<String> = first.split_whitespace().map(str::to_ascii_lowercase).collect();
+    if words.first().is_some_and(|word| word == "dl") && words.len() > 1 && first.contains('=') {
+        return Err(not_read("UCINET DL"));
+    }
+    let is_comment = |line: &&str| line.starts_with("c ") || *line == "c";
+    let problem = std::iter::once(first).chain(lines).find(|line| !is_comment(line));
+    let words: Vec<&str> = problem.unwrap_or_default().split_whitespace().collect();
+    if let &["p", "edge" | "col" | "sp" | "max" | "tw", nodes, edges] = &words[..]
+        && nodes.parse::<u64>().is_ok()
+        && edges.parse::<u64>().is_ok()
+    {
+        return Err(not_read("the DIMACS format of challenges on colouring and paths"));
+    }
+    Ok(())
 }
 
 fn of_magic(head: &[u8]) -> Option<InputFormat> {
@@ -156,7 +205,7 @@ fn of_edges(head: &[u8]) -> Option<InputFormat> {
     let whole = line.ends_with('}') || lines.next().is_some();
     let dictionary = line.find('{').is_some_and(|at| {
         let before = &line[..at];
-        at > 0 && before.ends_with([' ', '\t', ',', ';']) && !before.contains('"')
+        at > 0 && before.ends_with([' ', '\t', ',', ';'])
     });
     (dictionary && whole && line.ends_with('}')).then_some(InputFormat::NetworkxEdges)
 }
@@ -226,9 +275,10 @@ fn of_words(text: &str) -> Option<InputFormat> {
         "graph" if rest.starts_with('[') => Some(InputFormat::Gml),
         "graph" | "digraph" | "strict" => opens_block(),
         "creator" | "version" | "comment" | "directed" => {
-            let graph = rest.find("graph")?;
-            let after = rest[graph + "graph".len()..].trim_start();
-            after.starts_with('[').then_some(InputFormat::Gml)
+            let mut graphs = rest.match_indices("graph");
+            graphs
+                .any(|(at, word)| rest[at + word.len()..].trim_start().starts_with('['))
+                .then_some(InputFormat::Gml)
         }
         _ => None,
     }
@@ -264,6 +314,7 @@ mod tests {
             ("<g:graphml>", InputFormat::Graphml),
             ("\u{feff}<gexf version=\"1.3\">", InputFormat::Gexf),
             ("# by hand\nCreator \"x\"\ngraph\n[\n", InputFormat::Gml),
+            ("Creator \"igraph version 1\"\nVersion 1\ngraph\n[", InputFormat::Gml),
             ("graph [ directed 1", InputFormat::Gml),
             ("/* x */ graph {", InputFormat::Dot),
             ("// x\nstrict digraph \"a b c d\" {\n", InputFormat::Dot),
@@ -292,7 +343,8 @@ mod tests {
             "*star *arc\n",
             "<http://a.org/x> <http://a.org/y>\n",
             "a b{}\n",
-            "{a} {b}x\nc d\n"[4..].trim_start(),
+            "p edge\nedge q\n",
+            "dl x\n",
         ] {
             assert_eq!(detected(text), None, "{text}");
         }
@@ -303,6 +355,13 @@ mod tests {
         let refused = |head: &[u8]| of_content(head).unwrap_err().to_string();
         assert!(refused(b"SQLite format 3\0").starts_with("a SQLite database"));
         assert!(refused(b"<!DOCTYPE html>\n<HTML>").starts_with("an HTML page"));
+        for (text, name) in [
+            ("c x\np edge 3 2\ne 1 2\n", "the DIMACS format"),
+            ("dl n=4 format=edgelist1\n", "UCINET DL"),
+            ("LEDA.GRAPH\nstring\n", "LEDA"),
+        ] {
+            assert!(refused(text.as_bytes()).starts_with(name), "{text}");
+        }
         let xgmml = refused(b"<?xml version=\"1.0\"?><graph label=\"x\">");
         assert!(xgmml.starts_with("an XML file of <graph>"));
     }
