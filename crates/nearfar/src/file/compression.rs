@@ -76,6 +76,22 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     })
 }
 
+/// The first bytes of a file, decompressed.
+pub(crate) fn head(path: &Path, bytes: u64) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let (mut file, packing) = open_raw(path)?;
+    let read = if packing == Some(Packing::Zip)
+        && let Some((mut archive, name)) = open_archive(path, &mut file)?
+    {
+        let member = archive.by_name(&name).map_err(|error| zip_error(path, error))?;
+        member.take(bytes).read_to_end(&mut head)
+    } else {
+        open(path)?.take(bytes).read_to_end(&mut head)
+    };
+    read.map_err(|e| read_error(path, e))?;
+    Ok(head)
+}
+
 /// Opens a file for random access. A compressed one is decompressed to a temporary file first.
 pub(crate) fn open_seekable(path: &Path) -> Result<File> {
     let fail = |e: io::Error| read_error(path, e);
@@ -147,32 +163,45 @@ fn open_raw(path: &Path) -> Result<(BufReader<File>, Option<Packing>)> {
 /// Unpacks the only file of a zip archive to a temporary file. `None`, with the file at its start,
 /// if the archive has NumPy arrays.
 fn unzip(path: &Path, file: &mut BufReader<File>) -> Result<Option<File>> {
+    let fail = |e: io::Error| read_error(path, e);
+    let Some((mut archive, name)) = open_archive(path, file)? else {
+        file.rewind().map_err(fail)?;
+        return Ok(None);
+    };
+    let mut member = archive.by_name(&name).map_err(|error| zip_error(path, error))?;
+    let mut unpacked = tempfile::tempfile().map_err(fail)?;
+    io::copy(&mut member, &mut unpacked).map_err(fail)?;
+    unpacked.rewind().map_err(fail)?;
+    Ok(Some(unpacked))
+}
+
+/// A zip archive and the name of the only file in it; `None` if it has NumPy arrays.
+fn open_archive<'f>(
+    path: &Path,
+    file: &'f mut BufReader<File>,
+) -> Result<Option<(ZipArchive<&'f mut BufReader<File>>, String)>> {
     if extension(path) == "npz" {
         return Ok(None);
     }
-    let fail = |e: io::Error| read_error(path, e);
-    let broken = |error: ZipError| match error {
+    let archive = ZipArchive::new(file).map_err(|error| zip_error(path, error))?;
+    let files = members(&archive);
+    if files.iter().any(|name| extension(Path::new(name)) == "npy") {
+        return Ok(None);
+    }
+    match &files[..] {
+        [name] => Ok(Some((archive, name.clone()))),
+        _ => Err(Error::file(path, several_files(&files))),
+    }
+}
+
+fn zip_error(path: &Path, error: ZipError) -> Error {
+    match error {
         ZipError::Io(error) => read_error(path, error),
         error => {
             let reason = format!("{error}; unpack the archive and give the file in it");
             Error::unreadable(path, reason)
         }
-    };
-    let mut archive = ZipArchive::new(&mut *file).map_err(broken)?;
-    let files = members(&archive);
-    if files.iter().any(|name| extension(Path::new(name)) == "npy") {
-        drop(archive);
-        file.rewind().map_err(fail)?;
-        return Ok(None);
     }
-    let [name] = &files[..] else {
-        return Err(Error::file(path, several_files(&files)));
-    };
-    let mut member = archive.by_name(name).map_err(broken)?;
-    let mut unpacked = tempfile::tempfile().map_err(fail)?;
-    io::copy(&mut member, &mut unpacked).map_err(fail)?;
-    unpacked.rewind().map_err(fail)?;
-    Ok(Some(unpacked))
 }
 
 /// The names of the files of an archive, without those that macOS adds.

@@ -13,7 +13,7 @@ pub(crate) mod safetensors;
 mod write;
 
 pub(crate) use compression::{
-    extension, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
+    extension, head, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
 };
 pub(crate) use write::{check_writable, write_whole};
 

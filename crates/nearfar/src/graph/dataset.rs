@@ -43,10 +43,10 @@ impl Dataset {
     }
 
     /// Reads a folder: `edges.tsv` and, if they exist, `nodes.tsv`, `labels.tsv` and
-    /// `splits.tsv`; each may have `.gz` or `.zst` appended.
+    /// `splits.tsv`; each may be compressed, with `.gz`, `.zst`, … appended.
     pub(crate) fn read_folder(folder: &Path, options: &ReadOptions) -> Result<Self> {
         let edges = find(folder, "edges.tsv").ok_or_else(|| {
-            Error::file(folder, "a dataset folder needs edges.tsv (or .gz, .zst); none found")
+            Error::file(folder, "a dataset folder needs edges.tsv (or .gz, .zst, …); none found")
         })?;
         let nodes = options.nodes.clone().or_else(|| find(folder, "nodes.tsv"));
         let mut dataset = read::edge_file(&edges, &ReadOptions { nodes, ..options.clone() })?;
@@ -155,5 +155,6 @@ fn quoted(field: &str, separator: char) -> Cow<'_, str> {
 
 /// The file with this name in a folder, plain or compressed.
 pub(crate) fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    ["", ".gz", ".zst", ".bz2", ".xz", ".zip"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
+    const ENDS: [&str; 6] = ["", ".gz", ".zst", ".bz2", ".xz", ".zip"];
+    ENDS.iter().map(|end| folder.join(format!("{name}{end}"))).find(|path| path.exists())
 }

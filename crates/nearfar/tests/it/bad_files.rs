@@ -374,7 +374,8 @@ fn truncated_files() {
     for_each_position(|name, bytes, len| {
         let extension = name.rsplit('.').next().unwrap();
         // Text has no end mark, and one of two gzip members is a valid file.
-        let ends = ["arrow", "bz2", "feather", "gz", "ipc", "npy", "npz", "parquet", "xz", "zip", "zst"];
+        let ends =
+            ["arrow", "bz2", "feather", "gz", "ipc", "npy", "npz", "parquet", "xz", "zip", "zst"];
         if ends.contains(&extension) && !name.contains("members") {
             error_in(&folder.path().join(name), &bytes[..len]);
         }

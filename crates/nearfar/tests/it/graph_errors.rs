@@ -64,14 +64,11 @@ fn graphml_and_gexf() {
     let dynamic = "a dynamic graph, whose nodes and edges come and go, is not supported; export one \
                    time slice as a static graph";
     check("a.gexf", "<gexf><graph mode='dynamic'></graph></gexf>", &format!(":1: {dynamic}"));
-    let spells = "<gexf><graph><nodes>\n<node id='a'><spells></spells></node></nodes></graph></gexf>";
+    let spells =
+        "<gexf><graph><nodes>\n<node id='a'><spells></spells></node></nodes></graph></gexf>";
     check("a.gexf", spells, &format!(":2: {dynamic}"));
     let nested = "<gexf><graph><nodes>\n<node id='a'><nodes><node id='b'/></nodes></node></nodes>";
-    check(
-        "a.gexf",
-        nested,
-        ":2: a node in a node: hierarchies are not supported; flatten them",
-    );
+    check("a.gexf", nested, ":2: a node in a node: hierarchies are not supported; flatten them");
     check("a.gexf", "<gexf><graph/><graph/></gexf>", &format!(":1: {one}"));
     check("a.gexf", "<gexf/>", ":1: no <graph> in this GEXF file");
     check(
@@ -93,10 +90,7 @@ fn gml() {
         ("node [ label \"x\" ]", ":3: a node without an 'id'"),
         ("node [ id 1 ]", ":3: node 1 is declared twice"),
         ("edge [ source 1 ]", ":3: an edge without 'source' and 'target'"),
-        (
-            "edge [ source 1 target 2 ]",
-            ":3: an edge of node '2', which the file does not declare",
-        ),
+        ("edge [ source 1 target 2 ]", ":3: an edge of node '2', which the file does not declare"),
         ("edge [ source 1 target 1 weight x ]", ":3: 'x' is not a weight; expected a number ≥ 0"),
         ("graph [ ]", ":3: a nested graph, which is not supported; flatten the groups"),
         ("edge [ label \"x ]", ":3: a text without its closing quotation mark"),
@@ -128,10 +122,7 @@ fn pajek() {
             "*Edges\n1 2 1 [3-5]",
             ":3: a network in time: intervals such as [1-5] are not supported; save one point in time",
         ),
-        (
-            "*Matrix",
-            ":2: a matrix, which is not supported; save the network with arcs and edges",
-        ),
+        ("*Matrix", ":2: a matrix, which is not supported; save the network with arcs and edges"),
         ("*Partition x", ":2: *Partition is not part of a network; save the network alone"),
         (
             "*Vertices 2",
@@ -199,7 +190,10 @@ fn dot() {
 fn json() {
     for (content, expected) in [
         ("{\"nodes\":\n[,]}", ":2: invalid JSON: expected value"),
-        ("{\"nodes\": [{\"id\": 1}, {\"id\": 1}], \"links\": []}", ":1: node '1' is declared twice"),
+        (
+            "{\"nodes\": [{\"id\": 1}, {\"id\": 1}], \"links\": []}",
+            ":1: node '1' is declared twice",
+        ),
         (
             "{\"nodes\": [{\"id\": 1}, {\"x\": 1}], \"links\": []}",
             ":1: node 1: some nodes have an 'id' and others have none",
@@ -248,7 +242,7 @@ fn json() {
         check("a.json", content, expected);
     }
     let deep = "[".repeat(100_000);
-    check("a.json", &deep, ":1: invalid JSON: recursion limit exceeded");
+    check("a.json", &deep, ":1: invalid JSON: EOF while parsing a list");
     let lines = "{\"source\": 1, \"target\": 2}\n{\"source\": 1}\n";
     check("a.jsonl", lines, ":2: an edge without 'source' and 'target'");
     check("a.jsonl", "[1, 2]\n[3, 4\n", ":2: invalid JSON: EOF while parsing a list");
@@ -264,10 +258,7 @@ fn json() {
 fn metis_and_lists() {
     let edges = "; use --input-format edges";
     for (content, expected) in [
-        (
-            "a b\n",
-            ":1: expected 'nodes edges [format [weights]]', the header of a METIS graph",
-        ),
+        ("a b\n", ":1: expected 'nodes edges [format [weights]]', the header of a METIS graph"),
         ("3 2 002\n", ":1: expected 'nodes edges [format [weights]]', the header of a METIS graph"),
         ("4000000000 1\n2\n1\n", ":1: the header claims 4000000000 nodes, but 2 lines follow"),
         ("1 1\n1\n2\n", ":3: more lines than the 1 nodes of the header"),
@@ -300,7 +291,11 @@ fn metis_and_lists() {
         ":1: found 3 ids before the attributes, expected 'source target {…}'; ids with blanks need \
          another separator",
     );
-    check("a.edgelist", "a b {'weight': 'x'}\n", ":1: ''x'' is not a weight; expected a number ≥ 0");
+    check(
+        "a.edgelist",
+        "a b {'weight': 'x'}\n",
+        ":1: ''x'' is not a weight; expected a number ≥ 0",
+    );
     check(
         "a.edgelist",
         "a b {}\nb c {'x': [}\n",

@@ -350,6 +350,11 @@ pub(crate) const FORMS: &[Example] = &[
         "JSON Lines, Unstated: ü, b, 3; ü–b; b–3",
     ),
     (
+        "friends.jsonl",
+        "{\"ts\": 1, \"user_id\": 7, \"friend_id\": 8}\n{\"user_id\": 8, \"friend_id\": 9}\n",
+        "JSON Lines, Unstated: 7, 8, 9; 7–8; 8–9; columns user_id, friend_id",
+    ),
+    (
         "weights.metis",
         "% two weights per node, sizes\n4 2 111 2\n1 5 6 2 0.5\n1 5 6 1 0.5 3 2\n% here\n1 5 6 2 2\n1 5 6\n\n",
         "METIS, Unstated: 1, 2, 3, 4; 1–2 0.5; 2–3 2",

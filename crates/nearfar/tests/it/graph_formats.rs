@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nearfar::graph::{Dataset, InputFormat, Node, ReadOptions, read};
+use nearfar::graph::{Dataset, InputFormat, Node, ReadOptions, UsedColumns, read};
 
 use super::graph_examples::{FORMS, WRITTEN};
 
@@ -20,12 +20,20 @@ pub(crate) fn describe(dataset: &Dataset) -> String {
         let weight = weight.map_or(String::new(), |weight| format!(" {weight}"));
         parts.push(format!("{}–{}{weight}", ids[a as usize], ids[b as usize]));
     }
+    if let Some(UsedColumns { source, target, weight }) = &dataset.origin.columns {
+        let weight = weight.as_ref().map_or(String::new(), |weight| format!(", {weight}"));
+        parts.push(format!("columns {source}, {target}{weight}"));
+    }
     parts.extend(dataset.notes.iter().map(ToString::to_string));
     parts.join("; ")
 }
 
 /// Writes a file and reads it. Errors are without the folder.
-pub(crate) fn read_as(name: &str, content: &[u8], options: &ReadOptions) -> Result<Dataset, String> {
+pub(crate) fn read_as(
+    name: &str,
+    content: &[u8],
+    options: &ReadOptions,
+) -> Result<Dataset, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
@@ -49,7 +57,11 @@ fn files_of_other_software() {
 #[test]
 fn other_forms_of_each_format() {
     for (name, content, expected) in FORMS {
-        assert_eq!(described(name, content, &ReadOptions::default()), *expected, "{name}: {content}");
+        assert_eq!(
+            described(name, content, &ReadOptions::default()),
+            *expected,
+            "{name}: {content}"
+        );
     }
 }
 
@@ -68,8 +80,7 @@ fn content_says_what_the_extension_does_not() {
 
 #[test]
 fn an_option_says_what_the_content_does_not() {
-    let options =
-        |format| ReadOptions { input_format: Some(format), ..ReadOptions::default() };
+    let options = |format| ReadOptions { input_format: Some(format), ..ReadOptions::default() };
     let metis = "3 2\n2\n1 3\n2\n";
     assert_eq!(
         described("a.txt", metis, &options(InputFormat::Metis)),
@@ -90,17 +101,29 @@ fn an_option_says_what_the_content_does_not() {
 #[test]
 fn weights_are_chosen_by_name_or_left_out() {
     for (name, content) in [
-        ("a.graphml", "<graphml><key id='k' for='edge' attr.name='n' attr.type='int'/><graph>\
+        (
+            "a.graphml",
+            "<graphml><key id='k' for='edge' attr.name='n' attr.type='int'/><graph>\
             <node id='a'/><node id='b'/><edge source='a' target='b'><data key='k'>7</data></edge>\
-            </graph></graphml>"),
-        ("a.gexf", "<gexf><graph><attributes class='edge'><attribute id='0' title='n'/></attributes>\
+            </graph></graphml>",
+        ),
+        (
+            "a.gexf",
+            "<gexf><graph><attributes class='edge'><attribute id='0' title='n'/></attributes>\
             <nodes><node id='a'/><node id='b'/></nodes><edges><edge source='a' target='b' \
             weight='3'><attvalues><attvalue for='0' value='7'/></attvalues></edge></edges></graph>\
-            </gexf>"),
-        ("a.gml", "graph [ node [id 0 label \"a\"] node [id 1 label \"b\"] \
-            edge [source 0 target 1 weight 3 n 7] ]"),
+            </gexf>",
+        ),
+        (
+            "a.gml",
+            "graph [ node [id 0 label \"a\"] node [id 1 label \"b\"] \
+            edge [source 0 target 1 weight 3 n 7] ]",
+        ),
         ("a.dot", "graph { a -- b [weight=3, n=7] }"),
-        ("a.json", "{\"links\": [{\"source\": \"a\", \"target\": \"b\", \"weight\": 3, \"n\": 7}]}"),
+        (
+            "a.json",
+            "{\"links\": [{\"source\": \"a\", \"target\": \"b\", \"weight\": 3, \"n\": 7}]}",
+        ),
         ("a.jsonl", "{\"source\": \"a\", \"target\": \"b\", \"weight\": 3, \"n\": 7}"),
         ("a.edgelist", "a b {'weight': 3, 'n': 7}"),
     ] {
@@ -134,12 +157,12 @@ fn ends_of_json_lines_are_chosen_by_name_or_number() {
     let objects = "{\"who\": 5, \"whom\": 6, \"n\": 2}\n{\"whom\": 7, \"n\": 3, \"who\": 5}\n";
     assert_eq!(
         described("a.jsonl", objects, &options("who", "whom", "n")),
-        "JSON Lines, Unstated: 5, 6, 7; 5–6 2; 5–7 3"
+        "JSON Lines, Unstated: 5, 6, 7; 5–6 2; 5–7 3; columns who, whom, n"
     );
     let arrays = "[2020, \"a\", \"b\", 5]\n[2021, \"b\", \"c\", 6]\n";
     assert_eq!(
         described("a.jsonl", arrays, &options("2", "3", "4")),
-        "JSON Lines, Unstated: a, b, c; a–b 5; b–c 6"
+        "JSON Lines, Unstated: a, b, c; a–b 5; b–c 6; columns 2, 3, 4"
     );
     assert_eq!(
         described("a.jsonl", arrays, &ReadOptions::default()),
@@ -154,10 +177,7 @@ fn nodes_files_add_nodes() {
     let nodes = folder.path().join("nodes.tsv");
     std::fs::write(&nodes, "zoe\nb\n").unwrap();
     let options = ReadOptions { nodes: Some(nodes), ..ReadOptions::default() };
-    assert_eq!(
-        described("a.dot", "graph { a -- b }", &options),
-        "DOT, Undirected: zoe, b, a; b–a"
-    );
+    assert_eq!(described("a.dot", "graph { a -- b }", &options), "DOT, Undirected: zoe, b, a; b–a");
 }
 
 #[test]

@@ -29,9 +29,7 @@ fn written(names: &[String], edges: &Edges) -> Vec<(&'static str, String)> {
         names.iter().enumerate().map(|(at, name)| line(at, name)).collect()
     };
     let name = |at: u32| names[at as usize].as_str();
-    let xml = |at: u32| {
-        name(at).replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
-    };
+    let xml = |at: u32| name(at).replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     let quoted = |at: u32| format!("\"{}\"", name(at).replace('"', "\\\""));
     let json = |at: u32| serde_json::to_string(name(at)).unwrap();
 
@@ -82,9 +80,11 @@ fn written(names: &[String], edges: &Edges) -> Vec<(&'static str, String)> {
 /// Names of nodes: distinct, and not only digits.
 fn names() -> impl Strategy<Value = Vec<String>> {
     let name = "[a-z<&\" é{}\\[\\]/*=;:#-]{0,5}[a-z]";
-    prop::collection::btree_set(name, 2..12).prop_map(|names: BTreeSet<String>| {
-        names.into_iter().map(|name| name.trim().to_owned()).collect::<BTreeSet<_>>()
-    }).prop_map(|names| names.into_iter().collect())
+    prop::collection::btree_set(name, 2..12)
+        .prop_map(|names: BTreeSet<String>| {
+            names.into_iter().map(|name| name.trim().to_owned()).collect::<BTreeSet<_>>()
+        })
+        .prop_map(|names| names.into_iter().collect())
 }
 
 proptest! {
@@ -156,7 +156,22 @@ fn damaged_files_end_in_a_graph_or_an_error() {
 fn damage(bytes: &mut Vec<u8>, rng: &mut Rng) {
     /// What formats are made of.
     const PIECES: [&str; 16] = [
-        "\"", "<", ">", "&", "[", "]", "{", "}", "\n", "*", "--", "4000000000", "-1", "é", "/*", "\0",
+        "\"",
+        "<",
+        ">",
+        "&",
+        "[",
+        "]",
+        "{",
+        "}",
+        "\n",
+        "*",
+        "--",
+        "4000000000",
+        "-1",
+        "é",
+        "/*",
+        "\0",
     ];
     let at = rng.below(bytes.len().max(1)).min(bytes.len());
     let end = (at + 1 + rng.below(40)).min(bytes.len());

@@ -6,21 +6,23 @@
 use std::path::Path;
 
 use super::super::Origin;
+use super::fields::is_comment;
 use super::ids::EdgeCollector;
-use super::{EdgeFile, ReadOptions, TextLines, without_columns};
+use super::{EdgeFile, ReadOptions, without_columns};
 use crate::error::{Error, Result};
-use crate::file::Id;
+use crate::file::{Id, read_text};
 
 /// Reads a file.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let options = without_columns(path, options)?;
-    let lines = TextLines::read(path)?;
+    let text = read_text(path)?;
+    let lines = || (1..).zip(text.lines()).filter(|(_, line)| !is_comment(line.as_bytes()));
     let separator = ['\t', ',', ';']
         .into_iter()
-        .find(|&separator| lines.iter().take(100).any(|(_, line)| line.contains(separator)));
+        .find(|&separator| lines().take(100).any(|(_, line)| line.contains(separator)));
     let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
     let mut any = false;
-    for (number, line) in lines.iter() {
+    for (number, line) in lines() {
         let mut fields = fields(line, separator);
         let Some(node) = fields.next() else { continue };
         if node.is_empty() {
@@ -33,10 +35,13 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         any = true;
     }
     if !any {
-        return Err(Error::file(path, "no edges found; expected lines 'node neighbour neighbour …'"));
+        return Err(Error::file(
+            path,
+            "no edges found; expected lines 'node neighbour neighbour …'",
+        ));
     }
     let origin = Origin { format: Some("adjacency list"), ..Origin::default() };
-    Ok(EdgeFile { origin, ..edges.finish(None, lines.bytes()) })
+    Ok(EdgeFile { origin, ..edges.finish(None, text.len() as u64) })
 }
 
 fn fields(line: &str, separator: Option<char>) -> Box<dyn Iterator<Item = &str> + '_> {

@@ -22,7 +22,7 @@ use super::attributes::without;
 use super::columns::{Columns, Kind, Table};
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
 use crate::file::{Id, read_all};
 
 /// Reads the edges of a file or stream.
@@ -50,7 +50,11 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut weights = None;
     let mut row = 0;
     while let Some(mut message) = messages.next().map_err(|error| broken(path, error))? {
-        let batch = decoder.decode(&mut message).map_err(|error| broken(path, error))?;
+        // A message without a body is decoded only with the next one.
+        let mut batches = Vec::new();
+        while !message.is_empty() {
+            batches.extend(decoder.decode(&mut message).map_err(|error| broken(path, error))?);
+        }
         if chosen.is_none()
             && let Some(schema) = decoder.schema()
         {
@@ -60,14 +64,15 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
             weights = choice.columns.weight.map(|_| Vec::new());
             chosen = Some(choice);
         }
-        if let (Some(batch), Some(choice)) = (batch, &chosen) {
+        let Some(choice) = &chosen else { continue };
+        for batch in batches {
             add(&batch, row, choice.columns, &mut edges, weights.as_mut())
                 .map_err(|message| Error::file(path, message))?;
             row += batch.num_rows();
         }
     }
     let Some(choice) = chosen else {
-        return Err(broken(path, "no schema"));
+        return Err(Error::file(path, "no edges found"));
     };
     let origin = Origin { format: Some("Arrow"), columns: choice.used, ..Origin::default() };
     Ok(EdgeFile { origin, notes: choice.notes, ..edges.finish(weights, 2 * size) })
@@ -194,7 +199,11 @@ fn check(schema: &Schema, columns: &Columns) -> Result<(), String> {
     match columns.weight {
         Some(at) => {
             let kind = schema.field(at).data_type();
-            if is_integer(kind) || is_float(kind) { Ok(()) } else { wrong(at, "floats or integers") }
+            if is_integer(kind) || is_float(kind) {
+                Ok(())
+            } else {
+                wrong(at, "floats or integers")
+            }
         }
         None => Ok(()),
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::ReadOptions;
+use super::columns::known_ends;
+use super::{Column, ReadOptions};
 use crate::error::{Error, Problem, Result};
 
 /// Names of sources and targets.
-pub(super) const ENDS: [(&str, &str); 4] =
-    [("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v")];
+const ENDS: [(&str, &str); 4] = [("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v")];
 
 /// The attributes that are wanted.
 pub(super) struct Wanted<'a> {
@@ -44,19 +44,18 @@ impl<'a> Wanted<'a> {
         self.weights.iter().position(|wanted| *wanted == name)
     }
 
-    /// The names of the two ends, best first.
-    pub(super) fn ends(&self) -> Vec<(&'a str, &'a str)> {
+    /// The names of the two ends, best first. `keys` are those of the first edge, if they are known.
+    pub(super) fn ends(&self, keys: &[String]) -> Vec<(String, String)> {
         let ReadOptions { source, target, .. } = self.options;
-        let mut ends: Vec<(&str, &str)> = Vec::new();
-        for (a, b) in ENDS {
-            let pair = (
-                source.as_ref().map_or(a, |source| source.as_str()),
-                target.as_ref().map_or(b, |target| target.as_str()),
-            );
-            if !ends.contains(&pair) {
-                ends.push(pair);
-            }
+        if let (None, None, Some((a, b))) = (source, target, known_ends(keys)) {
+            return vec![(keys[a].clone(), keys[b].clone())];
         }
+        let name = |column: &Option<Column>, usual: &str| {
+            column.as_ref().map_or(usual, |column| column.as_str()).to_owned()
+        };
+        let mut ends: Vec<(String, String)> =
+            ENDS.iter().map(|(a, b)| (name(source, a), name(target, b))).collect();
+        ends.dedup();
         ends
     }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::super::ids::integer;
-use super::super::{Direction, Origin, StringIds};
+use super::super::{Direction, Origin, StringIds, UsedColumns};
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Problem, Result};
@@ -38,6 +38,7 @@ pub(super) struct Declared {
     format: &'static str,
     /// What the file says of all edges.
     direction: Direction,
+    columns: Option<UsedColumns>,
     keys: StringIds,
     /// For each key, the line of the first edge that has it, until it is declared.
     mentions: Vec<u64>,
@@ -60,6 +61,11 @@ impl Declared {
     /// Sets the direction of edges that do not say otherwise.
     pub(super) fn set_direction(&mut self, direction: Direction) {
         self.direction = direction;
+    }
+
+    /// Sets the fields of edges that are read, where they are not the usual ones.
+    pub(super) fn set_columns(&mut self, columns: UsedColumns) {
+        self.columns = Some(columns);
     }
 
     /// Declares all nodes that edges mention.
@@ -141,7 +147,7 @@ impl Declared {
         let mut notes = Vec::new();
         let ids = match names.and_then(|names| self.named(names)) {
             Some(ids) => {
-                notes.push("node ids are the names of the nodes".to_owned());
+                notes.push("node ids are the names of the nodes".into());
                 ids
             }
             None => self.keys,
@@ -151,8 +157,8 @@ impl Declared {
         let missing = self.pairs.len() - self.stated;
         if weights.is_some() && missing > 0 {
             notes.push(match missing {
-                1 => "1 edge states no weight and has weight 1".to_owned(),
-                _ => format!("{missing} edges state no weight and have weight 1"),
+                1 => "1 edge states no weight and has weight 1".into(),
+                _ => format!("{missing} edges state no weight and have weight 1").into(),
             });
         }
         let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
@@ -160,7 +166,8 @@ impl Declared {
         drop((ids, self.pairs));
         let file = edges.finish(weights, buffers);
         let direction = if self.directed > 0 { Direction::Directed } else { self.direction };
-        let origin = Origin { format: Some(self.format), direction, ..Origin::default() };
+        let (format, columns) = (Some(self.format), self.columns);
+        let origin = Origin { format, direction, columns, ..Origin::default() };
         Ok(EdgeFile { origin, notes, ..file })
     }
 

@@ -4,11 +4,10 @@
 //! words of GML, Pajek and DOT. Otherwise the file extension decides; METIS and adjacency lists
 //! cannot be told from edge lists by their content. Everything else is an edge list.
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, Problem, Result};
-use crate::file::{inner_extension, open, read_error};
+use crate::file::{head, inner_extension};
 
 /// Bytes that are looked at.
 const HEAD: u64 = 4096;
@@ -105,8 +104,7 @@ const OTHER_TEXTS: [(&str, &str); 5] = [
 
 /// The format of a file.
 pub(super) fn detect(path: &Path) -> Result<InputFormat> {
-    let mut head = Vec::new();
-    open(path)?.take(HEAD).read_to_end(&mut head).map_err(|e| read_error(path, e))?;
+    let head = head(path, HEAD)?;
     let extension = inner_extension(path)?;
     let named = EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|&(_, format)| format);
     // Ids of an edge list may begin with any character.
@@ -247,7 +245,11 @@ fn of_json(text: &str) -> InputFormat {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let next = rest.trim_start().as_bytes().first();
     let complete = serde_json::from_str::<serde::de::IgnoredAny>(first).is_ok();
-    if complete && next == first.as_bytes().first() { InputFormat::Jsonl } else { InputFormat::Json }
+    if complete && next == first.as_bytes().first() {
+        InputFormat::Jsonl
+    } else {
+        InputFormat::Json
+    }
 }
 
 fn of_pajek(text: &str) -> Option<InputFormat> {

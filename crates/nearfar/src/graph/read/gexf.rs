@@ -129,8 +129,7 @@ impl Document<'_> {
     }
 
     fn edge(&mut self, element: &BytesStart) -> Result<()> {
-        let ends =
-            [self.xml.required(element, "source")?, self.xml.required(element, "target")?];
+        let ends = [self.xml.required(element, "source")?, self.xml.required(element, "target")?];
         let directed = match self.xml.attribute(element, "type")? {
             Some(kind) => kind == "directed",
             None => self.directed,

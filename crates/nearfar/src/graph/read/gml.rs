@@ -25,9 +25,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut tokens = Tokens::new(&text);
     let wanted = Wanted::of(path, options)?;
     let mut document = Document { wanted, found: Declared::of("GML"), directed: false, graphs: 0 };
-    document
-        .read(&mut tokens)
-        .map_err(|message| Error::line(path, tokens.line, message))?;
+    document.read(&mut tokens).map_err(|message| Error::line(path, tokens.line, message))?;
     document.found.finish(path, options, Some(Names::Preferred), text.len() as u64)
 }
 
@@ -97,7 +95,12 @@ impl Document<'_> {
         Ok(())
     }
 
-    fn open<'a>(&mut self, key: &str, parent: Option<&List>, line: u64) -> Result<List<'a>, String> {
+    fn open<'a>(
+        &mut self,
+        key: &str,
+        parent: Option<&List>,
+        line: u64,
+    ) -> Result<List<'a>, String> {
         Ok(match (key.to_ascii_lowercase().as_str(), parent) {
             ("graph", None) => {
                 self.graphs += 1;
@@ -183,9 +186,7 @@ impl<'a> Value<'a> {
     fn text(&self) -> Cow<'a, str> {
         match *self {
             Self::Number(text) => Cow::Borrowed(text),
-            Self::Text(text) => {
-                quick_xml::escape::unescape(text).unwrap_or(Cow::Borrowed(text))
-            }
+            Self::Text(text) => quick_xml::escape::unescape(text).unwrap_or(Cow::Borrowed(text)),
         }
     }
 }

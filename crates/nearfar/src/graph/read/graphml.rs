@@ -154,10 +154,8 @@ impl Document<'_> {
                 }
             }
             "edge" => {
-                let ends = [
-                    self.xml.required(element, "source")?,
-                    self.xml.required(element, "target")?,
-                ];
+                let ends =
+                    [self.xml.required(element, "source")?, self.xml.required(element, "target")?];
                 let directed = match self.xml.attribute(element, "directed")? {
                     Some(directed) => matches!(directed.as_str(), "true" | "1"),
                     None => self.directed,

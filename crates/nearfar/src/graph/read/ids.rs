@@ -90,9 +90,8 @@ impl EdgeCollector {
         let all = || (0..ids.len() as u32).map(|at| ids.get(at));
         let integers: Option<Vec<u32>> = all().map(|id| integer(id.as_bytes())).collect();
         if let (None, true, Some(integers)) = (&self.texts, self.pairs.is_empty(), integers) {
-            self.pairs.extend(
-                pairs.iter().map(|&(a, b)| (integers[a as usize], integers[b as usize])),
-            );
+            self.pairs
+                .extend(pairs.iter().map(|&(a, b)| (integers[a as usize], integers[b as usize])));
             self.nodes.extend(integers);
             return;
         }

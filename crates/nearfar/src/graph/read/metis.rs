@@ -49,8 +49,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         node += 1;
     }
     if node < header.nodes {
-        let message =
-            format!("the header claims {} nodes, but {node} lines follow", header.nodes);
+        let message = format!("the header claims {} nodes, but {node} lines follow", header.nodes);
         return Err(fail((header.line, not_metis(message))));
     }
     if pairs.len() as u64 != 2 * header.edges {

@@ -21,8 +21,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        edge(line, &wanted, &mut found)
-            .map_err(|message| Error::line(path, number, message))?;
+        edge(line, &wanted, &mut found).map_err(|message| Error::line(path, number, message))?;
     }
     found.finish(path, options, None, text.len() as u64)
 }
@@ -67,16 +66,11 @@ fn edge(line: &str, wanted: &Wanted, found: &mut Declared) -> Result<(), String>
 /// The number in a NumPy value, such as `np.float64(1.5)`.
 fn number(value: &str) -> &str {
     let inner = value.strip_prefix("np.").or_else(|| value.strip_prefix("numpy."));
-    inner
-        .and_then(|value| Some(value.split_once('(')?.1.strip_suffix(')')?))
-        .unwrap_or(value)
+    inner.and_then(|value| Some(value.split_once('(')?.1.strip_suffix(')')?)).unwrap_or(value)
 }
 
 /// Calls `item` with every key that is a text, and its value, of a Python dictionary.
-fn for_each_item<'a>(
-    text: &'a str,
-    mut item: impl FnMut(&'a str, &'a str),
-) -> Result<(), String> {
+fn for_each_item<'a>(text: &'a str, mut item: impl FnMut(&'a str, &'a str)) -> Result<(), String> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
     // The start of the current key or value, and the key before the current value.

@@ -58,9 +58,13 @@ enum Section {
     None,
     Vertices,
     /// Pairs of nodes.
-    Pairs { directed: bool },
+    Pairs {
+        directed: bool,
+    },
     /// A node and its neighbours.
-    Lists { directed: bool },
+    Lists {
+        directed: bool,
+    },
 }
 
 impl Network {
@@ -111,7 +115,9 @@ impl Network {
                     .into());
             }
             "partition" | "vector" | "permutation" | "cluster" | "hierarchy" | "events" => {
-                return Err(format!("*{name} is not part of a network; save the network alone").into());
+                return Err(
+                    format!("*{name} is not part of a network; save the network alone").into()
+                );
             }
             _ => {
                 return Err(format!(
@@ -203,5 +209,6 @@ impl Network {
 }
 
 fn temporal() -> String {
-    "a network in time: intervals such as [1-5] are not supported; save one point in time".to_owned()
+    "a network in time: intervals such as [1-5] are not supported; save one point in time"
+        .to_owned()
 }

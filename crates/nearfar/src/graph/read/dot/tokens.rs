@@ -134,7 +134,8 @@ impl<'a> Tokens<'a> {
         let mut at = start;
         let mut escapes = false;
         while bytes.get(at).is_some_and(|&byte| byte != b'"') {
-            let escaped = bytes[at] == b'\\' && matches!(bytes.get(at + 1), Some(b'"' | b'\\' | b'\n'));
+            let escaped =
+                bytes[at] == b'\\' && matches!(bytes.get(at + 1), Some(b'"' | b'\\' | b'\n'));
             escapes |= escaped;
             at += if escaped { 2 } else { 1 };
         }

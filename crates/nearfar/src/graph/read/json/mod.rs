@@ -14,11 +14,11 @@ mod record;
 
 use std::path::Path;
 
-use record::{EdgeFields, NodeFields, Record, Scalar};
+use record::{EdgeFields, Found, NodeFields, Record, Scalar};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::super::Direction;
+use super::super::{Direction, UsedColumns};
 use super::attributes::Wanted;
 use super::declared::{Declared, Edge, NO_LINE, Names};
 use super::{EdgeFile, ReadOptions};
@@ -28,7 +28,8 @@ use crate::file::read_text;
 /// Reads a document.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let text = read_text(path)?;
-    let mut document = Document::new(path, options, "JSON")?;
+    let wanted = Wanted::of_table(path, options)?;
+    let mut document = Document::new(Record::of(&wanted, &[]), "JSON");
     let mut json = serde_json::Deserializer::from_str(&text);
     let read = (&mut json).deserialize_any(&mut document).and_then(|()| json.end());
     read.map_err(|error| at_line(path, 0, &error))?;
@@ -38,7 +39,9 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
 /// Reads JSON Lines.
 pub(super) fn read_lines(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let text = read_text(path)?;
-    let mut document = Document::new(path, options, "JSON Lines")?;
+    let wanted = Wanted::of_table(path, options)?;
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let mut document = Document::new(Record::of(&wanted, &keys(first)), "JSON Lines");
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() {
             continue;
@@ -50,6 +53,12 @@ pub(super) fn read_lines(path: &Path, options: &ReadOptions) -> Result<EdgeFile>
         document.edge(&fields).map_err(|message| Error::line(path, number, message))?;
     }
     document.finish(path, options, text.len() as u64)
+}
+
+/// The keys of an object.
+fn keys(line: &str) -> Vec<String> {
+    let object: serde_json::Map<_, _> = serde_json::from_str(line).unwrap_or_default();
+    object.into_iter().map(|(key, _)| key).collect()
 }
 
 /// The error at a line after `before` others.
@@ -66,8 +75,8 @@ fn at_line(path: &Path, before: u64, error: &serde_json::Error) -> Error {
 }
 
 /// A document that is being read.
-struct Document<'a> {
-    record: Record<'a>,
+struct Document {
+    record: Record,
     found: Declared,
     directed: Option<bool>,
     /// Whether nodes are declared.
@@ -78,17 +87,16 @@ struct Document<'a> {
     with_ids: Option<bool>,
 }
 
-impl<'a> Document<'a> {
-    fn new(path: &Path, options: &'a ReadOptions, format: &'static str) -> Result<Self> {
-        let wanted = Wanted::of_table(path, options)?;
-        Ok(Self {
-            record: Record::of(&wanted),
+impl Document {
+    fn new(record: Record, format: &'static str) -> Self {
+        Self {
+            record,
             found: Declared::of(format),
             directed: None,
             has_nodes: false,
             nodes: 0,
             with_ids: None,
-        })
+        }
     }
 
     fn finish(mut self, path: &Path, options: &ReadOptions, bytes: u64) -> Result<EdgeFile> {
@@ -116,23 +124,32 @@ impl<'a> Document<'a> {
             Scalar::Text(name) => Some(&**name),
             _ => None,
         };
-        if self.found.node(&key, name) { Ok(()) } else { Err(format!("node '{key}' is declared twice")) }
+        if self.found.node(&key, name) {
+            Ok(())
+        } else {
+            Err(format!("node '{key}' is declared twice"))
+        }
     }
 
     fn edge(&mut self, fields: &[Scalar]) -> Result<(), String> {
-        let ([a, b], weight) = self.record.edge(fields)?;
+        let Found { ends: [a, b], weight, names, weight_name } = self.record.edge(fields)?;
+        if self.found.edges() == 0 && names != ["source", "target"] {
+            let [source, target] = names.map(str::to_owned);
+            let weight = weight_name.map(str::to_owned);
+            self.found.set_columns(UsedColumns { source, target, weight });
+        }
         self.found.edge(&Edge { ends: [&a, &b], weight, directed: false, line: NO_LINE });
         Ok(())
     }
 }
 
 /// An array of nodes or edges.
-struct List<'d, 'a> {
-    document: &'d mut Document<'a>,
+struct List<'d> {
+    document: &'d mut Document,
     nodes: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for List<'_, '_> {
+impl<'de> DeserializeSeed<'de> for List<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -140,7 +157,7 @@ impl<'de> DeserializeSeed<'de> for List<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for List<'_, '_> {
+impl<'de> Visitor<'de> for List<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
@@ -163,7 +180,7 @@ impl<'de> Visitor<'de> for List<'_, '_> {
 }
 
 /// The top of a document.
-impl<'de> Visitor<'de> for &mut Document<'_> {
+impl<'de> Visitor<'de> for &mut Document {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
@@ -209,10 +226,8 @@ impl<'de> Visitor<'de> for &mut Document<'_> {
         if edges {
             return Ok(());
         }
-        let message = format!(
-            "no 'links' or 'edges' at the top of the document; found: {}",
-            keys.join(", ")
-        );
+        let message =
+            format!("no 'links' or 'edges' at the top of the document; found: {}", keys.join(", "));
         Err(A::Error::custom(message))
     }
 

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::de::{DeserializeSeed, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 
 use super::super::attributes::{Wanted, weight};
 
@@ -57,14 +59,18 @@ impl Scalar<'_> {
     }
 }
 
-/// The ends of an edge and its weight.
-pub(super) type Found<'a> = ([Cow<'a, str>; 2], Option<f32>);
+/// An edge, and the names of the fields that it was found in.
+pub(super) struct Found<'r, 'f> {
+    pub(super) ends: [Cow<'f, str>; 2],
+    pub(super) weight: Option<f32>,
+    pub(super) names: [&'r str; 2],
+    pub(super) weight_name: Option<&'r str>,
+}
 
 /// What is looked for in an edge.
-#[derive(Default)]
-pub(super) struct Record<'a> {
+pub(super) struct Record {
     /// Names of ends, pair by pair, then those of weights.
-    names: Vec<&'a str>,
+    names: Vec<String>,
     pairs: usize,
     /// Positions of source, target and weight in an array.
     positions: [usize; 3],
@@ -73,28 +79,29 @@ pub(super) struct Record<'a> {
     weighted: bool,
 }
 
-impl<'a> Record<'a> {
-    pub(super) fn of(wanted: &Wanted<'a>) -> Self {
-        let ends = wanted.ends();
-        let mut names: Vec<&str> = ends.iter().flat_map(|&(a, b)| [a, b]).collect();
+impl Record {
+    /// `keys` are those of the first edge, if they are known.
+    pub(super) fn of(wanted: &Wanted, keys: &[String]) -> Self {
+        let ends = wanted.ends(keys);
         let pairs = ends.len();
-        names.extend(wanted.weights());
+        let mut names: Vec<String> = ends.into_iter().flat_map(|(a, b)| [a, b]).collect();
+        names.extend(wanted.weights().iter().map(|&name| name.to_owned()));
         let (positions, chosen) = wanted.positions();
         let weighted = !wanted.weights().is_empty();
         Self { names, pairs, positions, chosen, weighted }
     }
 
     /// The ends and the weight in the fields of an edge.
-    pub(super) fn edge<'f>(&self, fields: &'f [Scalar]) -> Result<Found<'f>, String> {
+    pub(super) fn edge<'r, 'f>(&'r self, fields: &'f [Scalar]) -> Result<Found<'r, 'f>, String> {
         let is_there = |pair: &usize| {
             fields[2 * pair] != Scalar::Missing && fields[2 * pair + 1] != Scalar::Missing
         };
         let Some(pair) = (0..self.pairs).find(is_there) else {
-            let (source, target) = (self.names[0], self.names[1]);
+            let (source, target) = (&self.names[0], &self.names[1]);
             return Err(format!("an edge without '{source}' and '{target}'"));
         };
-        let end = |at: usize| fields[at].id(self.names[at]);
-        let ends = [end(2 * pair)?, end(2 * pair + 1)?];
+        let names = [&*self.names[2 * pair], &*self.names[2 * pair + 1]];
+        let ends = [fields[2 * pair].id(names[0])?, fields[2 * pair + 1].id(names[1])?];
         let mut weights = fields[2 * self.pairs..].iter().enumerate();
         let stated = weights.find(|(_, field)| !matches!(field, Scalar::Missing | Scalar::Null));
         let weight = match stated {
@@ -103,14 +110,15 @@ impl<'a> Record<'a> {
             // The attribute `value` may be anything.
             Some((_, field)) => field.weight().ok().flatten(),
         };
-        Ok((ends, weight))
+        let weight_name = stated.map(|(at, _)| &*self.names[2 * self.pairs + at]);
+        Ok(Found { ends, weight, names, weight_name })
     }
 }
 
 /// Reads an edge, an object or an array; returns one field per name of the record.
-pub(super) struct EdgeFields<'r, 'a>(pub(super) &'r Record<'a>);
+pub(super) struct EdgeFields<'r>(pub(super) &'r Record);
 
-impl<'de> DeserializeSeed<'de> for EdgeFields<'_, '_> {
+impl<'de> DeserializeSeed<'de> for EdgeFields<'_> {
     type Value = Vec<Scalar<'de>>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
@@ -118,7 +126,7 @@ impl<'de> DeserializeSeed<'de> for EdgeFields<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for EdgeFields<'_, '_> {
+impl<'de> Visitor<'de> for EdgeFields<'_> {
     type Value = Vec<Scalar<'de>>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
@@ -190,13 +198,16 @@ impl<'de> Visitor<'de> for NodeFields {
 }
 
 /// The fields of an object with these names.
-fn fields<'de, A: MapAccess<'de>>(mut map: A, names: &[&str]) -> Result<Vec<Scalar<'de>>, A::Error> {
+fn fields<'de, A: MapAccess<'de>>(
+    mut map: A,
+    names: &[impl AsRef<str>],
+) -> Result<Vec<Scalar<'de>>, A::Error> {
     let mut fields = vec![Scalar::Missing; names.len()];
     while let Some(key) = map.next_key::<Key>()? {
         // A name may be there twice: --source a --target a.
         let mut found = None;
         for (field, name) in fields.iter_mut().zip(names) {
-            if *name == key.0 {
+            if name.as_ref() == key.0 {
                 if found.is_none() {
                     found = Some(map.next_value::<Scalar>()?);
                 }
