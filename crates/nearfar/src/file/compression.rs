@@ -175,11 +175,13 @@ fn unzip(path: &Path, file: &mut BufReader<File>) -> Result<Option<File>> {
     Ok(Some(unpacked))
 }
 
+type Archive<'f> = ZipArchive<&'f mut BufReader<File>>;
+
 /// A zip archive and the name of the only file in it; `None` if it has NumPy arrays.
 fn open_archive<'f>(
     path: &Path,
     file: &'f mut BufReader<File>,
-) -> Result<Option<(ZipArchive<&'f mut BufReader<File>>, String)>> {
+) -> Result<Option<(Archive<'f>, String)>> {
     if extension(path) == "npz" {
         return Ok(None);
     }

@@ -177,7 +177,8 @@ fn dot() {
     }
     let deep = format!("graph {{{}{}}}", "{".repeat(200), "}".repeat(200));
     check("a.dot", &deep, ":1: more than 100 subgraphs in each other");
-    let many = |letter: char| (0..4000).map(|i| format!("{letter}{i} ")).collect::<String>();
+    let many =
+        |letter: char| (0..4000).map(|i| format!("{letter}{i} ")).collect::<Vec<_>>().concat();
     let square = format!("graph {{\n{{ {} }} -- {{ {} }} }}", many('a'), many('b'));
     check(
         "a.dot",

@@ -23,10 +23,10 @@ fn weight(weight: u32) -> f64 {
 fn written(names: &[String], edges: &Edges) -> Vec<(&'static str, String)> {
     let mut files = Vec::new();
     let each = |line: &dyn Fn(u32, u32, f64) -> String| -> String {
-        edges.iter().map(|(&(a, b), &w)| line(a, b, weight(w))).collect()
+        edges.iter().map(|(&(a, b), &w)| line(a, b, weight(w))).collect::<Vec<_>>().concat()
     };
     let nodes = |line: &dyn Fn(usize, &str) -> String| -> String {
-        names.iter().enumerate().map(|(at, name)| line(at, name)).collect()
+        names.iter().enumerate().map(|(at, name)| line(at, name)).collect::<Vec<_>>().concat()
     };
     let name = |at: u32| names[at as usize].as_str();
     let xml = |at: u32| name(at).replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");

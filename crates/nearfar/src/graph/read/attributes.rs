@@ -65,7 +65,7 @@ impl<'a> Wanted<'a> {
         let mut positions = [0, 1, 2];
         let mut chosen = false;
         for (position, column) in positions.iter_mut().zip([source, target, weight]) {
-            if let Some(at) = column.as_ref().and_then(|column| column.number()) {
+            if let Some(at) = column.as_ref().and_then(Column::number) {
                 (*position, chosen) = (at, true);
             }
         }

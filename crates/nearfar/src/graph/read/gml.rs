@@ -81,10 +81,14 @@ impl Document<'_> {
                     lists.push(list);
                 }
                 Some(Token::Word(value)) => {
-                    self.value(key, &Value::Number(value), lists.last_mut())?;
+                    if let Some(list) = lists.last_mut() {
+                        self.value(key, &Value::Number(value), list)?;
+                    }
                 }
                 Some(Token::String(value)) => {
-                    self.value(key, &Value::Text(value), lists.last_mut())?;
+                    if let Some(list) = lists.last_mut() {
+                        self.value(key, &Value::Text(value), list)?;
+                    }
                 }
                 Some(Token::Close) | None => return Err(format!("'{key}' has no value")),
             }
@@ -124,19 +128,19 @@ impl Document<'_> {
         &mut self,
         key: &str,
         value: &Value<'a>,
-        list: Option<&mut List<'a>>,
+        list: &mut List<'a>,
     ) -> Result<(), String> {
         match list {
-            Some(List::Graph) if key.eq_ignore_ascii_case("directed") => {
+            List::Graph if key.eq_ignore_ascii_case("directed") => {
                 self.directed = value.text() == "1";
             }
-            Some(List::Node(node)) => match key {
+            List::Node(node) => match key {
                 "id" => node.id = Some(value.text()),
                 "label" => node.label = Some(value.text()),
                 "name" => node.name = Some(value.text()),
                 _ => {}
             },
-            Some(List::Edge(edge)) => match key {
+            List::Edge(edge) => match key {
                 "source" => edge.ends[0] = Some(value.text()),
                 "target" => edge.ends[1] = Some(value.text()),
                 _ => {
@@ -148,7 +152,7 @@ impl Document<'_> {
                     }
                 }
             },
-            _ => {}
+            List::Graph | List::Other => {}
         }
         Ok(())
     }

@@ -240,7 +240,8 @@ impl Document<'_> {
     fn finish_current(&mut self) -> Result<()> {
         match self.current.take() {
             Some(Current::Node { id, name }) => {
-                if !self.found.node(&id, name.as_deref()) {
+                let is_new = self.found.node(&id, name.as_deref());
+                if !is_new {
                     return Err(self.xml.error(format!("node '{id}' is declared twice")));
                 }
             }

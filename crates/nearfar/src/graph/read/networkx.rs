@@ -66,7 +66,7 @@ fn edge(line: &str, wanted: &Wanted, found: &mut Declared) -> Result<(), String>
 /// The number in a NumPy value, such as `np.float64(1.5)`.
 fn number(value: &str) -> &str {
     let inner = value.strip_prefix("np.").or_else(|| value.strip_prefix("numpy."));
-    inner.and_then(|value| Some(value.split_once('(')?.1.strip_suffix(')')?)).unwrap_or(value)
+    inner.and_then(|value| value.split_once('(')?.1.strip_suffix(')')).unwrap_or(value)
 }
 
 /// Calls `item` with every key that is a text, and its value, of a Python dictionary.

@@ -151,7 +151,9 @@ impl Parser<'_> {
                     }
                 }
                 Token::Id { text, quoted } => self.id(&text, quoted, body)?,
-                token => return Err(expected("a node, an edge or '}'", Some(&token))),
+                Token::Symbol(_) => {
+                    return Err(expected("a node, an edge or '}'", Some(&token)));
+                }
             }
         }
         Ok(())

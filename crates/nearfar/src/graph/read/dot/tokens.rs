@@ -19,22 +19,22 @@ pub(super) enum Token<'a> {
 pub(super) struct Tokens<'a> {
     text: &'a str,
     at: usize,
-    /// The line at `counted`.
-    line: u64,
-    counted: usize,
     /// The line of the last token.
-    token_line: u64,
+    line: u64,
+    /// The line at the position `counted`.
+    counted_line: u64,
+    counted: usize,
     peeked: Option<(Option<Token<'a>>, u64)>,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, line: 1, counted: 0, token_line: 1, peeked: None }
+        Self { text, at: 0, line: 1, counted_line: 1, counted: 0, peeked: None }
     }
 
     /// The line of the token that [`next`](Self::next) returned last.
     pub(super) fn line(&self) -> u64 {
-        self.token_line
+        self.line
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, String> {
@@ -42,7 +42,7 @@ impl<'a> Tokens<'a> {
             Some(peeked) => peeked,
             None => self.read()?,
         };
-        self.token_line = line;
+        self.line = line;
         Ok(token)
     }
 
@@ -57,7 +57,7 @@ impl<'a> Tokens<'a> {
         self.skip()?;
         let line = self.count_lines();
         // Errors in the token are in its first line.
-        self.token_line = line;
+        self.line = line;
         let rest = &self.text[self.at..];
         let Some(first) = rest.chars().next() else { return Ok((None, line)) };
         let token = match first {
@@ -114,7 +114,7 @@ impl<'a> Tokens<'a> {
             let end = if text.starts_with("/*") {
                 let end = text.find("*/").map(|end| end + 2);
                 end.ok_or_else(|| {
-                    self.token_line = self.count_lines();
+                    self.line = self.count_lines();
                     "a comment without its end, '*/'".to_owned()
                 })?
             } else if text.starts_with("//") || (starts_line && text.starts_with('#')) {
@@ -172,8 +172,8 @@ impl<'a> Tokens<'a> {
     /// The line of the current position.
     fn count_lines(&mut self) -> u64 {
         let passed = &self.text.as_bytes()[self.counted..self.at];
-        self.line += memchr_iter(b'\n', passed).count() as u64;
+        self.counted_line += memchr_iter(b'\n', passed).count() as u64;
         self.counted = self.at;
-        self.line
+        self.counted_line
     }
 }
