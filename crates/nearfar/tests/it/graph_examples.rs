@@ -176,11 +176,11 @@ graph
     ),
     (
         "igraph.net",
-        r#"*Vertices 4
+        r"*Vertices 4
 *Arcs
 1 2
 3 2
-"#,
+",
         "Pajek, Directed: 1, 2, 3, 4; 1–2; 2–3",
     ),
     (
@@ -247,7 +247,7 @@ graph {
     ),
     (
         "networkx.adjlist",
-        r#"#write.py
+        r"#write.py
 # GMT Wed Nov 18 20:51:44 2026
 # 
 0 1 2
@@ -255,7 +255,7 @@ graph {
 2 3
 3
 4
-"#,
+",
         "adjacency list, Unstated: 0, 1, 2, 3, 4; 0–1; 0–2; 2–3",
     ),
     (
