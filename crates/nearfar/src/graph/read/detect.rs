@@ -109,7 +109,7 @@ pub(super) fn detect(path: &Path) -> Result<InputFormat> {
     let named = EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|&(_, format)| format);
     // Ids of an edge list may begin with any character.
     let found = match named {
-        Some(InputFormat::Edges) => of_edges(&head),
+        Some(InputFormat::Edges) => of_magic(&head).or_else(|| of_edges(&head)),
         _ => of_content(&head).map_err(|problem| Error::file(path, problem))?,
     };
     let other = OTHER_TEXTS.iter().find(|(known, _)| *known == extension);
