@@ -16,6 +16,7 @@ mod objectives;
 mod plans;
 mod positives;
 mod projections;
+mod reading;
 mod reports;
 mod scores;
 mod seams;
