@@ -4,11 +4,10 @@
 //! read several times, but sequentially, which is cheap; no two threads write to the same row, and
 //! every row receives its neighbours in list order, for any number of threads.
 
-use std::hash::{BuildHasher, Hasher};
-
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::storage::{Direction, Storage, storage};
 use super::{Graph, Node, NodeIds};
 use crate::error::{Error, Problem, Result};
 use crate::memory;
@@ -22,36 +21,6 @@ pub struct EdgeList {
     pub weights: Option<Vec<f32>>,
     /// The ids of all nodes, isolated ones included.
     pub ids: NodeIds,
-}
-
-/// What a list of edges says about their direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Nothing, as most edge lists.
-    #[default]
-    Unstated,
-    /// Edges are undirected.
-    Undirected,
-    /// Edges are directed. They are read as undirected ones.
-    Directed,
-    /// Pairs are the entries (i, j) of a matrix, in which an undirected edge has two.
-    Entries,
-}
-
-/// How often a list holds each edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Storage {
-    /// Once, or several times if it has repeats.
-    #[default]
-    Once,
-    /// Each edge once in either direction, with the same weight: a symmetric matrix. The two are
-    /// one edge.
-    Both,
-    /// The entries of a matrix that is neither symmetric nor triangular. (i, j) and (j, i) are
-    /// merged by the rule for repeats.
-    Asymmetric,
 }
 
 /// The weight of an edge that is listed more than once, in the same or the other direction. In a
@@ -192,38 +161,6 @@ fn drop_loops_and_zeros(
     pairs.truncate(kept);
     weights.truncate(kept);
     Ok(dropped)
-}
-
-/// How the list stores its edges. Symmetry is a property of the whole list: as many edges (a, b) of
-/// weight w as edges (b, a) of weight w, for all a, b and w.
-fn storage(direction: Direction, pairs: &[(Node, Node)], weights: Option<&[f32]>) -> Storage {
-    if matches!(direction, Direction::Undirected | Direction::Directed) || pairs.is_empty() {
-        return Storage::Once;
-    }
-    let forward = pairs.par_iter().filter(|(a, b)| a < b).count();
-    if 2 * forward == pairs.len() && is_symmetric(pairs, weights) {
-        return Storage::Both;
-    }
-    let is_triangular = forward == 0 || forward == pairs.len();
-    if direction == Direction::Entries && !is_triangular {
-        return Storage::Asymmetric;
-    }
-    Storage::Once
-}
-
-/// Whether every edge has its mirror image. Compares the sums of the hashes of edges and of mirror
-/// images: two different lists agree with probability 2^−64.
-pub(super) fn is_symmetric(pairs: &[(Node, Node)], weights: Option<&[f32]>) -> bool {
-    let hash = |at: usize, (a, b): (Node, Node)| {
-        let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
-        hasher.write_u64(u64::from(a) << 32 | u64::from(b));
-        hasher.write_u32(weights.map_or(0, |weights| weights[at].to_bits()));
-        hasher.finish()
-    };
-    let difference =
-        |(at, &(a, b)): (usize, &(Node, Node))| hash(at, (a, b)).wrapping_sub(hash(at, (b, a)));
-    let sum = pairs.par_iter().enumerate().map(difference).reduce(|| 0, u64::wrapping_add);
-    sum == 0
 }
 
 fn offsets(n: usize, pairs: &[(Node, Node)]) -> Vec<usize> {

@@ -9,10 +9,11 @@ mod ids;
 pub(crate) mod labels;
 pub mod read;
 mod stats;
+mod storage;
 mod summary;
 mod synth;
 
-pub use build::{Direction, Dropped, EdgeList, Repeats, Storage};
+pub use build::{Dropped, EdgeList, Repeats};
 pub use components::Components;
 pub use csr::CsrRows;
 pub use dataset::Dataset;
@@ -21,6 +22,7 @@ pub use ids::{NodeIds, StringIds};
 pub use labels::{Labels, Split, Splits};
 pub use read::{Column, Header, InputFormat, ReadOptions, Separator, read};
 pub use stats::GraphStats;
+pub use storage::{Direction, Storage};
 pub use summary::{Origin, ReadSummary, UsedColumns};
 pub use synth::{Join, Preset, SynthConfig, synth};
 

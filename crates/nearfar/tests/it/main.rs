@@ -20,6 +20,7 @@ mod objectives;
 mod plans;
 mod positives;
 mod projections;
+mod reading;
 mod reports;
 mod scores;
 mod seams;

@@ -47,7 +47,9 @@ impl Dialect {
         let split = |line| -> Row<'_> {
             Fields::new(line, separator).map(Result::unwrap_or_default).collect()
         };
-        let first = split(line);
+        let first = Fields::new(line, separator)
+            .collect::<Result<Row<'_>, _>>()
+            .map_err(|message| (number, message.into()))?;
         let rows: Vec<Row<'_>> = lines.by_ref().take(SAMPLE).map(|(_, line)| split(line)).collect();
         if rows.is_empty() && !is_whole {
             return Ok(None);

@@ -22,11 +22,26 @@ use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 /// Reads a matrix as a graph.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut blocks = Blocks::open(path)?;
-    let first = blocks.first()?;
-    let header =
-        Header::parse(&first).map_err(|(line, message)| Error::line(path, line, message))?;
+    let mut first = blocks.first()?;
+    let mut header = loop {
+        let fail = |(line, message)| Error::line(path, line, message);
+        if let Some(header) = Header::parse(&first).map_err(fail)? {
+            break header;
+        }
+        // Only comments so far. Twice as much each time, so that they are not read again and again.
+        let (read, enough) = (first.len(), 2 * first.len());
+        while first.len() < enough {
+            let Some(block) = blocks.next()? else { break };
+            first.extend(block);
+        }
+        if first.len() == read {
+            let message = "the file ends before the line 'rows columns entries'";
+            return Err(Error::line(path, Lines::new(&first).count() as u64, message));
+        }
+    };
+    header.only_zeros = options.no_weights;
     let mut pairs = Vec::new();
-    let mut weights = (header.weighted && !options.no_weights).then(Vec::new);
+    let mut weights = header.weighted.then(Vec::new);
     let start = parse(&first, &header, header.line);
     let next = |block: &[u8]| parse(block, &header, 0);
     blocks.parse(start, next, |block| {
@@ -55,6 +70,8 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
 /// The lines before the entries.
 struct Header {
     weighted: bool,
+    /// Whether the only thing about a value is whether it is 0: then there is no edge.
+    only_zeros: bool,
     /// Whether an entry also stands for its mirror image.
     symmetric: bool,
     n: usize,
@@ -64,14 +81,13 @@ struct Header {
 }
 
 impl Header {
-    fn parse(block: &[u8]) -> Result<Self, LineError> {
+    /// `None` if the header goes on after the block.
+    fn parse(block: &[u8]) -> Result<Option<Self>, LineError> {
         let mut lines = Lines::new(block);
         let (number, banner) = lines.next().unwrap_or_default();
         let (weighted, symmetric) =
             parse_banner(banner).map_err(|message| (number.max(1), message))?;
-        let mut last = number;
         for (number, line) in lines {
-            last = number;
             if is_comment(line) {
                 continue;
             }
@@ -81,9 +97,16 @@ impl Header {
                 return Err(fail("expected three numbers: 'rows columns entries'".to_owned()));
             };
             let n = square(rows, columns).map_err(fail)?;
-            return Ok(Self { weighted, symmetric, n, entries, line: number });
+            return Ok(Some(Self {
+                weighted,
+                only_zeros: false,
+                symmetric,
+                n,
+                entries,
+                line: number,
+            }));
         }
-        Err((last, "the file ends before the line 'rows columns entries'".to_owned()))
+        Ok(None)
     }
 }
 
@@ -149,13 +172,21 @@ fn entry(line: &[u8], header: &Header, entries: &mut Entries) -> Result<(), Stri
     let pair = (end("row")?, end("column")?);
     if header.weighted {
         let value = fields.next().ok_or_else(|| wrong_fields(header))?;
-        entries.weights.push(weight(value)?);
+        let value = if header.only_zeros { zero_or_one(value)? } else { weight(value)? };
+        entries.weights.push(value);
     }
     if fields.next().is_some() {
         return Err(wrong_fields(header));
     }
     entries.pairs.push(pair);
     Ok(())
+}
+
+/// 0 for zero and 1 for any other value.
+fn zero_or_one(value: &[u8]) -> Result<f32, String> {
+    let text = String::from_utf8_lossy(value);
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    Ok(f32::from(u8::from(number != 0.0)))
 }
 
 fn wrong_fields(header: &Header) -> String {

@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use super::super::build::is_symmetric;
+use super::super::storage::is_symmetric;
 use super::super::{EdgeList, Node, NodeIds, Origin};
 use super::attributes::weight;
 use super::{EdgeFile, ReadOptions, without_table_options};

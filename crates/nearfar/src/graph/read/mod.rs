@@ -60,6 +60,7 @@ pub use options::{Column, Header, ReadOptions, Separator};
 pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     let path = Path::new(source);
     let dataset = if let Some(name) = source.strip_prefix("builtin:") {
+        without_columns(path, options)?;
         builtin(name)?
     } else if source == "-" {
         read_once("standard input".as_ref(), &mut std::io::stdin().lock(), options)?
@@ -112,10 +113,11 @@ impl EdgeFile {
 
 /// Reads one file of edges.
 pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
-    let EdgeFile { list, origin, notes, buffers } = edges(path, options)?;
+    let EdgeFile { mut list, origin, notes, buffers } = edges(path, options)?;
     if list.pairs.is_empty() {
         return Err(Error::file(path, "no edges found"));
     }
+    let zeros = if options.no_weights { drop_weights(&mut list) } else { 0 };
     // What the reader freed would otherwise stay with the allocator while the rows are built.
     memory::give_back();
     let peak = list.bytes().saturating_add(buffers).max(list.build_bytes());
@@ -124,9 +126,19 @@ pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
         Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
-    let Built { graph, dropped, storage } = built;
+    let Built { graph, mut dropped, storage } = built;
+    dropped.zero_weights += zeros;
     let origin = Origin { storage, repeats: options.repeats, ..origin };
     Ok(Dataset { dropped, origin, notes, read_bytes, ..Dataset::of(graph) })
+}
+
+/// Forgets the weights. An entry 0 of a matrix is no edge; returns how many there were.
+fn drop_weights(list: &mut EdgeList) -> usize {
+    let Some(weights) = list.weights.take() else { return 0 };
+    let before = list.pairs.len();
+    let mut weights = weights.into_iter();
+    list.pairs.retain(|_| weights.next() != Some(0.0));
+    before - list.pairs.len()
 }
 
 /// The edges of a file, by the reader of its format.

@@ -4,7 +4,6 @@
 //! The file is read in batches of rows, each column in the type it is stored in. Ids are integers
 //! or text, even within one file: 7 and "7" are the same node.
 
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -18,8 +17,8 @@ use super::dialect::are_times;
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file::parquet::{Column, broken, is_id, is_plain};
-use crate::file::{Id, open_seekable};
+use crate::file::Id;
+use crate::file::parquet::{CheckedFile, Column, broken, is_id, is_plain};
 
 /// Batches, pages and dictionaries of three columns, in bytes.
 const BUFFERS: u64 = 16 << 20;
@@ -35,7 +34,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
 fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let fail = |message: String| Error::file(path, message);
     let broken = |error: ParquetError| broken(path, error);
-    let file = SerializedFileReader::new(open_seekable(path)?).map_err(broken)?;
+    let file = SerializedFileReader::new(CheckedFile::open(path)?).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let choice = choose(path, &file, options)?;
     let Columns { source, target, weight, .. } = choice.columns;
@@ -75,7 +74,11 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
 }
 
 /// The columns of sources, targets and, if there is one, weights.
-fn choose(path: &Path, file: &SerializedFileReader<File>, options: &ReadOptions) -> Result<Choice> {
+fn choose(
+    path: &Path,
+    file: &SerializedFileReader<CheckedFile>,
+    options: &ReadOptions,
+) -> Result<Choice> {
     let schema = file.metadata().file_metadata().schema_descr();
     let columns = schema.columns();
     let mut kinds = Vec::new();
@@ -99,7 +102,7 @@ fn choose(path: &Path, file: &SerializedFileReader<File>, options: &ReadOptions)
 
 /// What a column holds, by its type and, for integers, by its first values.
 fn kind(
-    file: &SerializedFileReader<File>,
+    file: &SerializedFileReader<CheckedFile>,
     schema: &SchemaDescriptor,
     at: usize,
     column: &ColumnDescriptor,

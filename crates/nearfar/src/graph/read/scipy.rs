@@ -47,12 +47,16 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         Some(len) if len >= pairs.len() && data.is_numeric() => {}
         _ => return Err(fail(format!("'data' is not {} numbers", pairs.len()))),
     }
-    let weight = |at| data.weight(at).map_err(|m| fail(format!("entry {at}: {m}")));
+    let weight = |at| match data.weight(at) {
+        Ok(weight) if options.no_weights => Ok(f32::from(u8::from(weight != 0.0))),
+        Err(_) if options.no_weights => Ok(1.0),
+        weight => weight.map_err(|message| fail(format!("entry {at}: {message}"))),
+    };
     let weights = (0..pairs.len()).map(weight).collect::<Result<Vec<f32>>>()?;
     // The ones of an adjacency matrix are not weights.
     let buffers = positions.max(data.bytes() + 4 * weights.len() as u64);
     let unweighted = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
-    let weights = (!unweighted && !options.no_weights).then_some(weights);
+    let weights = (!unweighted).then_some(weights);
     let list = EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } };
     let origin = Origin { direction: Direction::Entries, ..Origin::default() };
     Ok(EdgeFile { origin, ..EdgeFile::of(list, buffers) })
