@@ -1,36 +1,72 @@
 //! Output: results to standard output, messages to standard error.
 
+use std::borrow::Cow;
 use std::io::Write;
 
-/// Writes a result.
+use nearfar::graph::ReadSummary;
+pub(crate) use nearfar::grouped;
+
+/// Writes a result for people. Ids may hold anything: what a terminal would obey is escaped.
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
+    write(&escaped(text))
+}
+
+/// Writes a result as one JSON object.
+pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    write(&(serde_json::to_string(value)? + "\n"))
+}
+
+/// Writes a result as one JSON object, with what was read under `read`.
+pub(crate) fn json_with_read(
+    value: &impl serde::Serialize,
+    read: &ReadSummary,
+) -> anyhow::Result<()> {
+    #[derive(serde::Serialize)]
+    struct WithRead<'a, T> {
+        #[serde(flatten)]
+        value: &'a T,
+        read: &'a ReadSummary,
+    }
+    json(&WithRead { value, read })
+}
+
+/// Writes a message. Errors are ignored: if standard error is closed, nothing can report them.
+pub(crate) fn message(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", escaped(text));
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
 }
 
-/// Writes a result as one JSON object.
-pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    result(&(serde_json::to_string(value)? + "\n"))
+/// The text with control characters, other than line ends and tabs, and marks that change the
+/// direction of text as `\u{1b}`.
+fn escaped(text: &str) -> Cow<'_, str> {
+    escape(text, |c| is_obeyed(c) && c != '\n' && c != '\t')
 }
 
-/// Writes a message. Errors are ignored: if standard error is closed, nothing can report them.
-pub(crate) fn message(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+/// [`escaped`], with line ends and tabs: what is shown in a line of a table.
+pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
+    escape(text, is_obeyed)
 }
 
-/// A number with its digits in groups of three.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
+/// Whether a terminal does not show a character, but does what it says.
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
+        return Cow::Borrowed(text);
     }
-    text
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_escaped(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+    }
+    Cow::Owned(safe)
 }
 
 /// A count with its noun: `1 edge`, `2 000 edges`.
@@ -58,11 +94,10 @@ pub(crate) fn distance_bars(counts: &[(String, u64)]) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn digits_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1 000"), (12_345_678, "12 345 678")]
-        {
-            assert_eq!(super::grouped(number), text);
-        }
+    fn what_a_terminal_obeys_is_escaped() {
+        let text = "a\u{1b}[2Jb\r\u{9b}é\t\u{202e}c\n";
+        assert_eq!(super::escaped(text), "a\\u{1b}[2Jb\\u{d}\\u{9b}é\t\\u{202e}c\n");
+        assert_eq!(super::escaped("dörte 名前\n"), "dörte 名前\n");
     }
 
     #[test]

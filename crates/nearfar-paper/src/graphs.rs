@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use nearfar::distance::{OutlierConfig, outliers};
 use nearfar::graph::{Dataset, Graph, Labels, ReadOptions, Splits, read};
 
@@ -26,6 +26,19 @@ pub(crate) struct Graphs {
 impl Graphs {
     pub(crate) fn new(folder: PathBuf, only: Vec<String>) -> Self {
         Self { folder, only, loaded: Mutex::default() }
+    }
+
+    /// Fails if none of these graphs is in the folder and selected.
+    pub(crate) fn check(&self, names: &[&str]) -> anyhow::Result<()> {
+        let folder = self.folder.display();
+        ensure!(self.folder.is_dir(), "--data {folder}: no such folder");
+        ensure!(
+            names.iter().any(|name| self.has(name)),
+            "--data {folder}: none of the graphs is there{}; expected folders with edges.tsv: {}",
+            if self.only.is_empty() { "" } else { " and selected by --graphs" },
+            names.join(", ")
+        );
+        Ok(())
     }
 
     /// Whether a graph is in the folder and selected.

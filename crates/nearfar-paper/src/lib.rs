@@ -48,15 +48,19 @@ pub struct Args {
 /// `message`.
 pub fn run(args: &Args, message: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
     anyhow::ensure!(args.seeds > 0, "--seeds 0: expected at least 1");
-    std::fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let graphs = Graphs::new(args.data.clone(), args.graphs.clone());
-    let grid = Grid { seeds: args.seeds, quick: args.quick };
-    let file = if args.quick { "quick-runs.jsonl" } else { "runs.jsonl" };
-    let results = Results::open(&args.output.join(file))?;
     let experiments = match args.experiment {
         Experiment::All => Experiment::EACH.to_vec(),
         experiment => vec![experiment],
     };
+    let graphs = Graphs::new(args.data.clone(), args.graphs.clone());
+    let grid = Grid { seeds: args.seeds, quick: args.quick };
+    let mut needed: Vec<&str> = experiments.iter().flat_map(|one| one.graphs(&grid)).collect();
+    needed.sort_unstable();
+    needed.dedup();
+    graphs.check(&needed)?;
+    std::fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
+    let file = if args.quick { "quick-runs.jsonl" } else { "runs.jsonl" };
+    let results = Results::open(&args.output.join(file))?;
     let planned: Vec<(Experiment, Vec<Group>)> =
         experiments.into_iter().map(|one| (one, one.groups(&grid, &graphs))).collect();
     for (experiment, _) in &planned {

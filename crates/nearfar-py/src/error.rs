@@ -16,7 +16,7 @@ pub(crate) fn exception(error: &Error) -> PyErr {
 }
 
 /// `walk-length 3` as `walk_length=3`, `trainer batch` as `trainer='batch'`.
-fn keyword(name: &str, value: Option<&str>) -> String {
+pub(crate) fn keyword(name: &str, value: Option<&str>) -> String {
     let name = name.replace('-', "_");
     match value {
         None => name,

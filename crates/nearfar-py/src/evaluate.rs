@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use nearfar::Budget;
 use nearfar::Error;
+use nearfar::error::Problem;
 use nearfar::evaluate::measure::MeasureConfig;
 use nearfar::evaluate::{ClassifyConfig, LinksConfig, read_labels, read_splits, splits_in};
 use nearfar::graph::{Labels, Split, Splits};
@@ -14,6 +15,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::embedding::{Embedding, planned};
+use crate::error::keyword;
 use crate::graph::Graph;
 use crate::options::{Memory, Options, Threads, check};
 use crate::work::{self, Caller};
@@ -37,9 +39,9 @@ impl LabelsOf {
     pub(crate) fn read(
         &self,
         embedding: &nearfar::embedding::Embedding,
-    ) -> nearfar::Result<Labels> {
+    ) -> nearfar::Result<(Labels, Vec<Problem>)> {
         match self {
-            Self::Rows(rows) => Ok(Labels::new(rows)),
+            Self::Rows(rows) => Ok((Labels::new(rows), Vec::new())),
             Self::File(path) => read_labels(path, embedding),
         }
     }
@@ -50,9 +52,9 @@ impl SplitsOf {
     pub(crate) fn read(
         &self,
         embedding: &nearfar::embedding::Embedding,
-    ) -> nearfar::Result<Splits> {
+    ) -> nearfar::Result<(Splits, Vec<Problem>)> {
         match self {
-            Self::Rows(rows) => parse_splits(rows),
+            Self::Rows(rows) => Ok((parse_splits(rows)?, Vec::new())),
             Self::File(path) => read_splits(path, embedding),
         }
     }
@@ -81,9 +83,19 @@ pub(crate) fn classify(
     };
     let embedding = Arc::clone(&embedding.0);
     work::run(py, threads, None, move |_| {
-        let labels = labels.read(&embedding)?;
-        let splits = splits.map(|splits| splits.read(&embedding)).transpose()?;
-        nearfar::evaluate::classify(&embedding, &labels, splits.as_ref(), &config)
+        let (labels, mut notes) = labels.read(&embedding)?;
+        let splits = match splits {
+            Some(splits) => {
+                let (splits, of_splits) = splits.read(&embedding)?;
+                notes.extend(of_splits);
+                Some(splits)
+            }
+            None => None,
+        };
+        let mut scores =
+            nearfar::evaluate::classify(&embedding, &labels, splits.as_ref(), &config)?;
+        scores.notes.splice(..0, notes.iter().map(|note| note.describe(&keyword)));
+        Ok(scores)
     })
     .map(|scores| json(&scores))
 }

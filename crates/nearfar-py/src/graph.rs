@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nearfar::distance::{DistanceSummary, hops};
+use nearfar::error::Problem;
 use nearfar::graph::{
     Dataset, Dropped, EdgeList, Labels, Node, NodeIds, Preset, ReadOptions, Splits, SynthConfig,
 };
@@ -12,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::error::keyword;
 use crate::options::Options;
 use crate::work;
 
@@ -22,7 +24,7 @@ pub(crate) struct Graph {
     labels: Option<Labels>,
     splits: Option<Splits>,
     dropped: Dropped,
-    notes: Vec<String>,
+    notes: Vec<Problem>,
 }
 
 /// An array of rows, in either of the integer types that NumPy and SciPy use for indices.
@@ -121,7 +123,7 @@ impl Graph {
     /// Warnings about how the file was read.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        self.notes.iter().map(|note| note.describe(&keyword)).collect()
     }
 
     /// The label names, and for each row the indices of its labels among them.
@@ -249,11 +251,12 @@ pub(crate) fn ids(py: Python<'_>, ids: &NodeIds) -> Option<PyIds> {
     })
 }
 
-/// Reads a graph from a path, or generates a built-in one.
+/// Reads a graph from a path, with the keywords of `ReadOptions`, or generates a built-in one.
 #[pyfunction]
-#[pyo3(signature = (source, nodes=None))]
-pub(crate) fn read(py: Python<'_>, source: String, nodes: Option<String>) -> PyResult<Graph> {
-    let options = ReadOptions { nodes: nodes.map(Into::into), ..Default::default() };
+pub(crate) fn read(py: Python<'_>, source: String, options: &str) -> PyResult<Graph> {
+    let mut given = Options::parse(options)?;
+    let options = given.put(ReadOptions::default())?;
+    given.end()?;
     work::run(py, None, None, move |_| nearfar::graph::read(&source, &options))
         .map(Graph::from_dataset)
 }

@@ -39,7 +39,9 @@ pub(crate) fn report(
     let graph = graph.map(|graph| Arc::clone(&graph.shared));
     work::run(py, threads, None, move |_| {
         let labels = labels.map(|labels| labels.read(&embedding)).transpose()?;
+        let labels = labels.map(|(labels, _)| labels);
         let splits = splits.map(|splits| splits.read(&embedding)).transpose()?;
+        let splits = splits.map(|(splits, _)| splits);
         let subject = Subject {
             graph: graph.as_ref(),
             labels: labels.as_ref(),

@@ -45,6 +45,19 @@ pub fn format_bytes(bytes: u64) -> String {
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
+/// A number with its digits in groups of three: `12 345`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `1 walk`, `5 walks`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
@@ -74,6 +87,14 @@ pub(crate) fn sum<const N: usize>(terms: [u64; N]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1 000"), (12_345_678, "12 345 678")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+    }
 
     #[test]
     fn bytes_are_parsed_with_their_units() {

@@ -81,6 +81,8 @@ pub struct Problem {
 pub enum Remedy {
     /// Give the option this value.
     Set(&'static str, String),
+    /// Give two options these values.
+    SetBoth((&'static str, String), (&'static str, String)),
     /// Give the option.
     Give(&'static str),
     /// Leave the option out.
@@ -149,6 +151,17 @@ impl Error {
         Self::conflict(Problem { message: message.into(), option, remedies: vec![] })
     }
 
+    /// The same error, if it is about a copy, about the file that the user knows.
+    pub(crate) fn renamed(mut self, copy: &Path, name: &Path) -> Self {
+        if let Self::Read { path, .. } | Self::Line { path, .. } | Self::File { path, .. } =
+            &mut self
+            && path == copy
+        {
+            name.clone_into(path);
+        }
+        self
+    }
+
     /// The whole message, with every option as `spell(name, value)` writes it.
     pub fn describe(&self, spell: &dyn Fn(&str, Option<&str>) -> String) -> String {
         match self {
@@ -176,6 +189,12 @@ impl Problem {
     #[must_use]
     pub fn set(self, option: &'static str, value: impl Display) -> Self {
         self.remedy(Remedy::Set(option, value.to_string()))
+    }
+
+    /// Adds a remedy: two options with these values.
+    #[must_use]
+    pub fn set_both(self, a: (&'static str, String), b: (&'static str, String)) -> Self {
+        self.remedy(Remedy::SetBoth(a, b))
     }
 
     /// Adds a remedy: giving the option.
@@ -214,13 +233,17 @@ impl Problem {
     }
 
     /// The text, with every option as `spell(name, value)` writes it.
-    fn describe(&self, spell: &dyn Fn(&str, Option<&str>) -> String) -> String {
+    pub fn describe(&self, spell: &dyn Fn(&str, Option<&str>) -> String) -> String {
         let mut text = match &self.option {
             Some((name, value)) => format!("{}: {}", spell(name, Some(value)), self.message),
             None => self.message.clone(),
         };
         let phrase = |remedy: &Remedy| match remedy {
             Remedy::Set(name, value) => ("use", spell(name, Some(value))),
+            Remedy::SetBoth(a, b) => {
+                let both = [a, b].map(|(name, value)| spell(name, Some(value)));
+                ("use", both.join(" and "))
+            }
             Remedy::Give(name) => ("give", spell(name, None)),
             Remedy::Omit(name) => ("omit", spell(name, None)),
             Remedy::Lower(name) => ("lower", spell(name, None)),

@@ -36,7 +36,7 @@ pub mod project;
 
 pub mod report;
 
-pub use budget::{Budget, format_bytes, parse_bytes};
+pub use budget::{Budget, format_bytes, grouped, parse_bytes};
 pub use error::{Error, Result};
 pub use pipeline::{BuildBackend, Parts, embed, embed_with};
 

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_writable};
-use nearfar::graph::{Dataset, Graph, ReadOptions};
+use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
 use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
 use nearfar::{Budget, format_bytes};
 
-use super::observer::Observer;
+use super::observer::{Completed, Observer};
 use super::scoring::{self, Scoring, ScoringArgs};
 use crate::print;
 
@@ -51,6 +51,37 @@ struct OutputArgs {
     /// File for an HTML report of the vectors: map, similarity by distance, scores
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Print what was read, the resolved settings, sizes, times and loss as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(serde::Serialize)]
+struct Run<'a> {
+    read: &'a ReadSummary,
+    /// Every setting as it was resolved for this graph.
+    plan: &'a serde_json::Map<String, serde_json::Value>,
+    nodes: usize,
+    dim: usize,
+    /// Pairs that this process trained on.
+    pairs: u64,
+    /// The loss of the last epoch; none if the run was complete when it was resumed.
+    loss: Option<f64>,
+    seconds: Seconds,
+    /// Bytes, where the system tells.
+    peak_memory: Option<u64>,
+    output: String,
+}
+
+/// Seconds of each stage.
+#[derive(serde::Serialize)]
+struct Seconds {
+    read: f64,
+    prepare: f64,
+    train: f64,
+    save: f64,
+    total: f64,
 }
 
 /// The options of every command that trains.
@@ -75,22 +106,43 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
-    let Dataset { graph, labels, splits, read_bytes, .. } =
-        super::read(&args.graph, &args.read, quiet)?;
+    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
+    let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
-    let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone())?;
-    let OutputArgs { output, format, checkpoint, resume, log, report } = &args.output;
+    let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone(), quiet)?;
+    let OutputArgs { output, format, checkpoint, resume, log, report, json } = &args.output;
     check_writable(output, *format, graph.ids())?;
     report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;
     let checkpoints = checkpoint.as_ref().map(|folder| Checkpoints::new(folder, *resume));
     let log_file = log.as_deref().map(RunLog::create).transpose()?;
     let observer = Observer::new(Recorder::new(log_file, checkpoints.transpose()?), quiet)?;
-    let (embedding, mut recorder) =
+    let (embedding, mut run) =
         args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
+    let save = Instant::now();
     embedding.save(output, *format)?;
+    let save = save.elapsed().as_secs_f64();
     let peak_memory = peak_memory();
-    recorder.event(&Event::Finished { peak_memory })?;
-    recorder.finish()?;
+    run.recorder.event(&Event::Finished { peak_memory })?;
+    run.recorder.finish()?;
+    if *json {
+        print::json(&Run {
+            read: &read,
+            plan: embedding.provenance(),
+            nodes: embedding.nodes(),
+            dim: embedding.dim(),
+            pairs: run.pairs,
+            loss: run.loss,
+            seconds: Seconds {
+                read: read.seconds,
+                prepare: run.preparation,
+                train: run.training,
+                save,
+                total: start.elapsed().as_secs_f64(),
+            },
+            peak_memory,
+            output: output.display().to_string(),
+        })?;
+    }
     if !quiet {
         let (nodes, dim) = (print::grouped(embedding.nodes() as u64), embedding.dim());
         let seconds = start.elapsed().as_secs_f64();
@@ -133,7 +185,7 @@ impl Options {
         mut observer: Observer,
         scoring: Option<&Scoring>,
         quiet: bool,
-    ) -> anyhow::Result<(Embedding, Recorder)> {
+    ) -> anyhow::Result<(Embedding, Completed)> {
         let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
         let budget = Budget { memory: self.max_memory, reserved, so_far, ..Default::default() };
         let embed = |sink: &mut dyn Sink| nearfar::embed(graph, &self.settings, &budget, sink);

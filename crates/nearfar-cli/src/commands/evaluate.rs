@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     args.classify.validate()?;
     let embedding = Embedding::load(&args.embedding)?;
     embedding.check_finite().with_context(|| args.embedding.display().to_string())?;
-    let labels = read_labels(&args.labels, &embedding)?;
+    let (labels, mut notes) = read_labels(&args.labels, &embedding)?;
     let splits = match (&args.splits, args.classify.train_ratio) {
         (Some(path), _) => Some(path.clone()),
         (None, None) => splits_in(&args.labels),
@@ -53,7 +53,12 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         print::message(&format!("splits from {}", path.display()));
     }
     let splits = splits.map(|path| read_splits(&path, &embedding)).transpose()?;
-    let scores = classify(&embedding, &labels, splits.as_ref(), &args.classify)?;
+    let splits = splits.map(|(splits, of_splits)| {
+        notes.extend(of_splits);
+        splits
+    });
+    let mut scores = classify(&embedding, &labels, splits.as_ref(), &args.classify)?;
+    scores.notes.splice(..0, notes.iter().map(ToString::to_string));
     if !quiet {
         for note in &scores.notes {
             print::message(&format!("note: {note}"));

@@ -28,7 +28,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     args.options.complete(given)?;
     args.links.validate()?;
-    let Dataset { graph, read_bytes, .. } = super::read(&args.graph, &args.read, quiet)?;
+    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
+    let Dataset { graph, read_bytes, .. } = dataset;
     let mut first = true;
     let seed = args.options.settings.train.seed;
     let scores = links(&graph, &args.links, seed, |rest, seed| -> anyhow::Result<Vec<f32>> {
@@ -47,7 +48,11 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
             scores.asked
         ));
     }
-    if args.json { print::json(&scores) } else { print::result(&table(args, &scores)) }
+    if args.json {
+        print::json_with_read(&scores, &read)
+    } else {
+        print::result(&table(args, &scores))
+    }
 }
 
 fn table(args: &Args, scores: &LinkScores) -> String {

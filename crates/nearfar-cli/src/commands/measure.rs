@@ -31,10 +31,11 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     args.measure.validate()?;
     let file = || args.embedding.display().to_string();
     let embedding = Embedding::load(&args.embedding)?;
-    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
+    let graph = Arc::new(dataset.graph);
     let measures = measure(&embedding, &graph, &args.measure).with_context(file)?;
     if args.json {
-        return print::json(&measures);
+        return print::json_with_read(&measures, &read);
     }
     print::result(&table(&measures))
 }

@@ -16,9 +16,10 @@ mod synth;
 
 use std::time::Instant;
 
-use nearfar::graph::{Components, Dataset, ReadOptions};
+use nearfar::error::Problem;
+use nearfar::graph::{Dataset, ReadOptions, ReadSummary};
 
-use crate::print::{self, counted};
+use crate::print;
 
 // The comments below are the help texts, shown with these line breaks.
 #[derive(clap::Subcommand)]
@@ -127,36 +128,27 @@ impl Command {
     }
 }
 
-/// Reads a graph, and reports on standard error what was read, dropped and assumed.
-fn read(source: &str, options: &ReadOptions, quiet: bool) -> anyhow::Result<Dataset> {
+/// Reads a graph, and reports on standard error what was read, merged, dropped and assumed.
+fn read(
+    source: &str,
+    options: &ReadOptions,
+    quiet: bool,
+) -> anyhow::Result<(Dataset, ReadSummary)> {
     let start = Instant::now();
     let dataset = nearfar::graph::read(source, options)?;
-    if quiet {
-        return Ok(dataset);
+    let summary = ReadSummary::new(source, &dataset, start.elapsed().as_secs_f64());
+    if !quiet {
+        print::message(&summary.to_string());
+        for note in &summary.notes {
+            print::message(&format!("{source}: {note}"));
+        }
     }
-    let seconds = start.elapsed().as_secs_f64();
-    let graph = &dataset.graph;
-    print::message(&format!(
-        "read {source}: {}, {}, undirected, {}, {} ({seconds:.2} s)",
-        counted(graph.nodes(), "node"),
-        counted(graph.edges(), "edge"),
-        if graph.is_weighted() { "weighted" } else { "unweighted" },
-        counted(Components::new(graph).len(), "component"),
-    ));
-    for note in &dataset.notes {
-        print::message(&format!("{source}: {note}"));
+    Ok((dataset, summary))
+}
+
+/// Reports how files of labels and splits were read.
+fn print_notes(notes: &[Problem], quiet: bool) {
+    for note in notes.iter().filter(|_| !quiet) {
+        print::message(&format!("note: {note}"));
     }
-    let dropped: Vec<String> = [
-        (dataset.dropped.self_loops, "self-loop"),
-        (dataset.dropped.repeats, "repeated edge"),
-        (dataset.dropped.zero_weights, "zero-weight edge"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, noun)| counted(count, noun))
-    .collect();
-    if !dropped.is_empty() {
-        print::message(&format!("{source}: dropped {}", dropped.join(", ")));
-    }
-    Ok(dataset)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use nearfar::embedding::{Embedding, Similarity};
+use unicode_width::UnicodeWidthStr;
 
 use crate::print;
 
@@ -57,16 +58,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn table(found: &Neighbors, similarity: Similarity) -> String {
+    /// One id of a thousand characters does not move all numbers out of sight.
+    const WIDEST: usize = 60;
     let similarity = match similarity {
         Similarity::Cosine => "cosine similarity",
         Similarity::Dot => "dot product",
     };
     let mut text = format!("nearest neighbours of node {} by {similarity}\n", found.node);
-    let width =
-        found.neighbors.iter().map(|neighbor| neighbor.node.chars().count()).max().unwrap_or(0);
-    for (rank, Neighbor { node, similarity }) in (1..).zip(&found.neighbors) {
+    let ids: Vec<_> =
+        found.neighbors.iter().map(|found| print::escaped_line(&found.node)).collect();
+    let widths = ids.iter().map(|id| id.width()).filter(|&width| width <= WIDEST);
+    let widest = widths.max().unwrap_or(0);
+    for ((rank, id), Neighbor { similarity, .. }) in (1..).zip(&ids).zip(&found.neighbors) {
+        let padding = widest.saturating_sub(id.width());
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {rank:>4}  {node:<width$}  {similarity:8.4}");
+        let _ = writeln!(text, "  {rank:>4}  {id}{:padding$}  {similarity:8.4}", "");
     }
     text
 }

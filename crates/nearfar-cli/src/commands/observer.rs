@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::train::{Checkpoint, Event, Recorder, Sink, State, TrainPlan};
@@ -17,9 +18,26 @@ pub(super) struct Observer {
     /// The completed fraction at the first sign of progress: more than 0 in a resumed run.
     first: Option<f64>,
     pairs: u64,
+    /// Of the last epoch.
+    last_loss: Option<f64>,
     loss: String,
     quiet: bool,
     bar: ProgressBar,
+    created: Instant,
+    /// The time until the first epoch.
+    preparation: Duration,
+}
+
+/// A completed run.
+pub(super) struct Completed {
+    pub(super) recorder: Recorder,
+    /// Pairs of this process: fewer than those of the run if it was resumed.
+    pub(super) pairs: u64,
+    /// The loss of the last epoch.
+    pub(super) loss: Option<f64>,
+    /// Seconds before the first epoch, and from then on.
+    pub(super) preparation: f64,
+    pub(super) training: f64,
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -47,13 +65,34 @@ impl Observer {
         let bar = ProgressBar::with_draw_target(Some(1000), target);
         bar.set_style(ProgressStyle::with_template("{bar:30} {msg}")?);
         let loss = String::new();
-        Ok(Self { recorder, epoch: 0, first: None, pairs: 0, loss, quiet, bar })
+        Ok(Self {
+            recorder,
+            epoch: 0,
+            first: None,
+            pairs: 0,
+            last_loss: None,
+            loss,
+            quiet,
+            bar,
+            created: Instant::now(),
+            preparation: Duration::ZERO,
+        })
     }
 
     /// Removes the bar, and returns the record. Fails if the run was interrupted.
-    pub(super) fn finish(self) -> anyhow::Result<Recorder> {
+    pub(super) fn finish(self) -> anyhow::Result<Completed> {
         self.bar.finish_and_clear();
-        if INTERRUPTED.load(Relaxed) { Err(Interrupted.into()) } else { Ok(self.recorder) }
+        if INTERRUPTED.load(Relaxed) {
+            return Err(Interrupted.into());
+        }
+        let training = self.created.elapsed() - self.preparation;
+        Ok(Completed {
+            recorder: self.recorder,
+            pairs: self.pairs,
+            loss: self.last_loss,
+            preparation: self.preparation.as_secs_f64(),
+            training: training.as_secs_f64(),
+        })
     }
 
     fn show(&mut self, done: f64) {
@@ -100,10 +139,12 @@ impl Sink for Observer {
 
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
+            Event::Started { .. } => self.preparation = self.created.elapsed(),
             Event::Progress { done } => self.show(*done),
             Event::Epoch { epoch, pairs, loss, .. } => {
                 self.epoch = *epoch;
                 self.pairs += pairs;
+                self.last_loss = Some(*loss);
                 let rate = self.pairs as f64 / self.recorder.elapsed().as_secs_f64() / 1e6;
                 self.loss = format!("  loss {loss:.4}  {rate:.1} M pairs/s");
             }

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let dataset = super::read(&args.dataset, &args.read, quiet)?;
+    let (dataset, _) = super::read(&args.dataset, &args.read, quiet)?;
     let config = OutlierConfig { count: args.count, seed: args.seed };
     let with_outliers = outliers(&dataset, &config)?;
     with_outliers.write_folder(&args.output)?;

@@ -52,18 +52,29 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let mut embedding = Embedding::load(&args.embedding)?;
     let (mut graph, mut labels, mut splits) = (None, None, None);
     if let Some(source) = &args.graph {
-        let dataset = super::read(source, &args.read, quiet)?;
+        let (dataset, _) = super::read(source, &args.read, quiet)?;
         let file = || args.embedding.display().to_string();
         embedding = embedding.in_order_of(&dataset.graph).with_context(file)?;
         (labels, splits) = (dataset.labels, dataset.splits);
         graph = Some(Arc::new(dataset.graph));
     }
     if let Some(path) = &args.labels {
-        labels = Some(read_labels(path, &embedding)?);
-        splits = splits_in(path).map(|path| read_splits(&path, &embedding)).transpose()?;
+        let (of_nodes, notes) = read_labels(path, &embedding)?;
+        super::print_notes(&notes, quiet);
+        labels = Some(of_nodes);
     }
-    if let Some(path) = &args.splits {
-        splits = Some(read_splits(path, &embedding)?);
+    let splits_file = match (&args.splits, &args.labels) {
+        (Some(path), _) => Some(path.clone()),
+        (None, Some(folder)) => {
+            splits = None;
+            splits_in(folder)
+        }
+        (None, None) => None,
+    };
+    if let Some(path) = splits_file {
+        let (of_nodes, notes) = read_splits(&path, &embedding)?;
+        super::print_notes(&notes, quiet);
+        splits = Some(of_nodes);
     }
     let name = name(&args.embedding);
     let subject = Subject {

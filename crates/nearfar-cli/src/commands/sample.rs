@@ -62,7 +62,8 @@ struct Sample {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let graph = Arc::new(super::read(&args.graph, &args.read, quiet)?.graph);
+    let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
+    let graph = Arc::new(dataset.graph);
     let centre = graph.ids().find(&args.node).with_context(|| {
         let first = graph.ids().get(0);
         format!("--node {}: no such node in {}; the first id is '{first}'", args.node, args.graph)
@@ -96,7 +97,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     if args.json {
         let drawn = (0..).zip(&counts).filter(|(_, count)| **count > 0);
         let drawn = drawn.map(|(row, &count)| (graph.ids().get(row).into_owned(), count.into()));
-        return print::json(&Sample {
+        let sample = Sample {
             node: args.node.clone(),
             draws: args.n,
             negatives: plan.law.name(),
@@ -106,7 +107,8 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
             seed: args.seed,
             counts: drawn.collect(),
             by_distance,
-        });
+        };
+        return print::json_with_read(&sample, &read);
     }
     print::result(&table(&graph, args, plan.law, &counts, &by_distance, far))
 }

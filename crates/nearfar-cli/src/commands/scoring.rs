@@ -45,6 +45,7 @@ impl ScoringArgs {
         graph: &Graph,
         labels: Option<Labels>,
         splits: Option<Splits>,
+        quiet: bool,
     ) -> anyhow::Result<Option<Scoring>> {
         let Some(every) = self.score_every else { return Ok(None) };
         let missing = |what: &str, lines: &str| {
@@ -54,11 +55,19 @@ impl ScoringArgs {
             )
         };
         let labels = match &self.labels {
-            Some(path) => Labels::read(path, graph)?,
+            Some(path) => {
+                let (labels, notes) = Labels::read(path, graph)?;
+                super::print_notes(&notes, quiet);
+                labels
+            }
             None => labels.with_context(|| missing("labels", "node<TAB>label"))?,
         };
         let splits = match &self.splits {
-            Some(path) => Split::read(path, graph)?,
+            Some(path) => {
+                let (splits, notes) = Split::read(path, graph)?;
+                super::print_notes(&notes, quiet);
+                splits
+            }
             None => splits.with_context(|| missing("splits", "node<TAB>train|val|test"))?,
         };
         Ok(Some(Scoring { every, stop_early: self.stop_early, labels, splits }))

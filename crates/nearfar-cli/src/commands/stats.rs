@@ -31,9 +31,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let dataset = super::read(&args.graph, &args.read, quiet)?;
+    let (dataset, mut read) = super::read(&args.graph, &args.read, quiet)?;
     let labels = match &args.labels {
-        Some(path) => Some(Labels::read(path, &dataset.graph)?),
+        Some(path) => {
+            let (labels, notes) = Labels::read(path, &dataset.graph)?;
+            super::print_notes(&notes, quiet);
+            read.notes.extend(notes);
+            Some(labels)
+        }
         None => dataset.labels,
     };
     let sources = match args.sources.as_deref() {
@@ -48,7 +53,11 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         classes: labels.map(|labels| labels.classes()),
         ..DistanceSummary::new(&dataset.graph, sources, args.seed)
     };
-    if args.json { print::json(&stats) } else { print::result(&table(&args.graph, &stats)) }
+    if args.json {
+        print::json_with_read(&stats, &read)
+    } else {
+        print::result(&table(&args.graph, &stats))
+    }
 }
 
 fn table(name: &str, stats: &DistanceSummary) -> String {

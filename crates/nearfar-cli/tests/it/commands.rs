@@ -185,3 +185,20 @@ fn outliers_are_added() {
     let labels = fs::read_to_string(folder.path().join("labels.tsv")).unwrap();
     assert_eq!(labels.lines().filter(|line| line.starts_with("outlier-")).count(), 30);
 }
+
+#[test]
+fn standard_input_is_a_graph_in_any_format() {
+    let stats = |content: &[u8]| {
+        let run = nearfar(&["stats", "-", "--json"]).write_stdin(content).assert().success();
+        let stats: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+        stats["edges_undirected"].as_u64().unwrap()
+    };
+    assert_eq!(stats(b"a b\nb c\n"), 2);
+    assert_eq!(stats(b"graph { a -- b -- c -- d }"), 3);
+    // A file of the tests of the library: a compressed edge list.
+    let packed = include_bytes!("../../../nearfar/tests/data/plain.tsv.bz2");
+    assert_eq!(stats(packed), 5);
+    let run = nearfar(&["stats", "-"]).write_stdin("graph {").assert().code(1);
+    let error = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(error.contains("standard input:1: the file ends before the last '}'"), "{error}");
+}

@@ -284,7 +284,7 @@ def embed(
         Folder in which to save the state of the run.
     resume : bool, default=False
         Continue from ``checkpoint``; the result has the same bytes as that of an uninterrupted run.
-    weight, source, target, nodes, num_nodes, largest_component
+    weight, source, target, header, sep, repeats, nodes, num_nodes, largest_component
         See ``Graph``.
 
     Returns

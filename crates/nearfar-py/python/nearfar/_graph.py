@@ -36,13 +36,21 @@ class Graph:
         - a PyTorch Geometric ``Data``;
         - a pandas, polars or pyarrow frame with one row per edge;
         - a list of pairs of ids.
-    weight : str, array of shape (m,) or None, default="weight"
-        Name of the edge attribute or column with the weights, or the weights themselves. ``None``
-        makes the graph unweighted. An edge without the attribute has weight 1. Weights must be
+    weight : str, int, array of shape (m,) or None, default="weight"
+        Name of the edge attribute or column with the weights, or the weights themselves; for a path,
+        the name of a column or its number from 1, by default as the file suggests. ``None`` makes the
+        graph unweighted. An edge without the attribute has weight 1. Weights must be
         finite and ≥ 0.
-    source, target : str, default=None
-        Names of a frame's columns. ``None`` looks for source and target, src and dst, from and to,
+    source, target : str or int, default=None
+        Names of a frame's columns; for a path, names of columns or their numbers from 1. ``None`` looks for source and target, src and dst, from and to,
         or u and v.
+    header : bool or "auto", default="auto"
+        For a path to a table of text: whether the first line names the columns.
+    sep : str, default=None
+        For a path to a table of text: the separator of columns, a character or ``"tab"``,
+        ``"comma"``, ``"semicolon"``, ``"pipe"``, ``"space"``. ``None`` looks at the first lines.
+    repeats : {"sum", "max", "first"}, default="sum"
+        For a path: the weight of an edge that is listed more than once.
     nodes : sequence of ids or path, default=None
         All node ids of a frame or list, so that isolated nodes are kept. For a path, a file with
         one id per line.
@@ -72,8 +80,11 @@ class Graph:
         graph: Any,
         *,
         weight: Any = "weight",
-        source: str | None = None,
-        target: str | None = None,
+        source: str | int | None = None,
+        target: str | int | None = None,
+        header: bool | str = "auto",
+        sep: str | None = None,
+        repeats: str = "sum",
         nodes: Any = None,
         num_nodes: int | None = None,
         largest_component: bool = False,
@@ -82,6 +93,9 @@ class Graph:
             "weight": weight,
             "source": source,
             "target": target,
+            "header": header,
+            "sep": sep,
+            "repeats": repeats,
             "nodes": nodes,
             "num_nodes": num_nodes,
         }
@@ -90,14 +104,15 @@ class Graph:
             self._engine, self._ids = graph._engine, graph._ids
             self._labels, self._splits = graph._labels, graph._splits
         elif isinstance(graph, (str, os.PathLike)):
-            nodes_file = options.pop("nodes")
-            _reject(options, "a path; a file defines its own edges, weights and nodes")
-            self._engine = _nearfar.read(os.fspath(graph), nodes_file and os.fspath(nodes_file))
+            _reject({"num_nodes": num_nodes}, "a path; list isolated nodes in a file, with nodes")
+            self._engine = _nearfar.read(os.fspath(graph), _options.as_json(_of_file(options)))
             for note in self._engine.notes:
                 _warn(f"{os.fspath(graph)}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
             self._labels, self._splits = _labels(self._engine), self._engine.splits
         else:
+            _reject({"header": header, "sep": sep}, "anything but a path to a table of text")
+            _reject({"repeats": repeats}, "anything but a path; merge the edges first")
             edges = _inputs.read(graph, options)
             self._ids = edges.ids
             self._engine = _build(edges)
@@ -344,6 +359,17 @@ def preview(ids: Ids) -> str:
     return shown + (", ..." if len(ids) > 3 else "")
 
 
+def _of_file(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that the reader of files takes, without those that have their defaults."""
+    given = {name: value for name, value in options.items() if value not in (None, _options.GRAPH[name])}
+    given.pop("num_nodes", None)
+    if options["weight"] is None:
+        given["no_weights"] = True
+    if "nodes" in given:
+        given["nodes"] = os.fspath(given["nodes"])
+    return given
+
+
 def _reject(options: dict[str, Any], graph_type: str) -> None:
     """Raises ``ValueError`` if an option is set that this type of graph does not support."""
     for name, value in options.items():
@@ -383,7 +409,7 @@ def _warn_if_asymmetric(engine: _nearfar.Graph, edges: _inputs.Edges) -> None:
     elif edges.weights is not None and (edges.weights[first] != edges.weights[first][position]).any():
         _warn(
             "the graph is directed, and some edges differ in weight from their reverse edge; nearfar "
-            "treats all edges as undirected, with the weight of the edge listed first"
+            "treats all edges as undirected, and adds the two weights"
         )
 
 

@@ -22,16 +22,19 @@ pub enum Format {
     Safetensors,
     /// Tab-separated text: an id and its vector
     Tsv,
+    /// Comma-separated text: a header, then an id and its vector
+    Csv,
 }
 
 /// File extensions in lower case.
-const EXTENSIONS: [(&str, Format); 6] = [
+const EXTENSIONS: [(&str, Format); 7] = [
     ("npy", Format::Npy),
     ("w2v", Format::Word2vec),
     ("txt", Format::Word2vec),
     ("parquet", Format::Parquet),
     ("safetensors", Format::Safetensors),
     ("tsv", Format::Tsv),
+    ("csv", Format::Csv),
 ];
 
 /// Fails if an embedding of these nodes could not be saved: an unknown file extension, a folder that
@@ -69,6 +72,7 @@ impl Format {
         let separates_lines = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{feff}');
         let (separates, what): (&dyn Fn(char) -> bool, _) = match self {
             Self::Npy | Self::Tsv => (&separates_lines, "a tab or a line break"),
+            Self::Csv => (&|c| matches!(c, '\n' | '\r' | '\u{feff}'), "a line break"),
             Self::Word2vec => (&|c| c.is_whitespace() || separates_lines(c), "whitespace"),
             Self::Parquet | Self::Safetensors => return Ok(()),
         };

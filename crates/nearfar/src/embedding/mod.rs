@@ -193,6 +193,7 @@ impl Embedding {
             Format::Npy => npy::write(path, self),
             Format::Word2vec => text::write(path, self, text::TextFormat::Word2vec),
             Format::Tsv => text::write(path, self, text::TextFormat::Tsv),
+            Format::Csv => text::write(path, self, text::TextFormat::Csv),
             Format::Safetensors => safetensors::write(path, self),
             #[cfg(feature = "parquet")]
             Format::Parquet => parquet::write(path, self),
@@ -213,6 +214,7 @@ impl Embedding {
                 text::read(path, text::TextFormat::Word2vec)
             }
             format::InputFormat::Format(Format::Tsv) => text::read(path, text::TextFormat::Tsv),
+            format::InputFormat::Format(Format::Csv) => text::read(path, text::TextFormat::Csv),
             format::InputFormat::Format(Format::Safetensors) => safetensors::read(path),
             #[cfg(feature = "parquet")]
             format::InputFormat::Format(Format::Parquet) => parquet::read(path),

@@ -1,9 +1,10 @@
 //! Embeddings as text, one node per line.
 //!
 //! The word2vec format has a header `nodes dimensions` and separates by spaces; `.tsv` has no header
-//! and separates by tabs. Values are written with the fewest digits that identify the float, so
+//! and separates by tabs; `.csv` has a header `node,0,1,…` and separates by commas. Values are written with the fewest digits that identify the float, so
 //! reading restores the same bits.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::Range;
@@ -22,6 +23,8 @@ use crate::graph::Node;
 pub(super) enum TextFormat {
     Word2vec,
     Tsv,
+    /// With a header, and quotes around ids that need them.
+    Csv,
 }
 
 impl TextFormat {
@@ -29,12 +32,22 @@ impl TextFormat {
         match self {
             Self::Word2vec => ' ',
             Self::Tsv => '\t',
+            Self::Csv => ',',
+        }
+    }
+
+    /// The separators, for messages.
+    fn separators(self) -> &'static str {
+        match self {
+            Self::Word2vec => "spaces",
+            Self::Tsv => "tabs",
+            Self::Csv => "commas",
         }
     }
 
     /// The number of lines before the first node.
     fn header_lines(self) -> u64 {
-        u64::from(self == Self::Word2vec)
+        u64::from(self != Self::Tsv)
     }
 }
 
@@ -48,6 +61,11 @@ pub(super) fn write(path: &Path, embedding: &Embedding, format: TextFormat) -> R
         if format == TextFormat::Word2vec {
             writeln!(out, "{nodes} {}", embedding.dim())?;
         }
+        if format == TextFormat::Csv {
+            write!(out, "node")?;
+            (0..embedding.dim()).try_for_each(|at| write!(out, ",{at}"))?;
+            writeln!(out)?;
+        }
         for starts in starts.chunks(64) {
             let write = |&start: &usize| lines(embedding, start..nodes.min(start + rows), format);
             let texts: Vec<String> = starts.par_iter().map(write).collect();
@@ -60,7 +78,12 @@ pub(super) fn write(path: &Path, embedding: &Embedding, format: TextFormat) -> R
 fn lines(embedding: &Embedding, rows: Range<usize>, format: TextFormat) -> String {
     let mut text = String::new();
     for node in rows.start as Node..rows.end as Node {
-        text.push_str(&embedding.ids().get(node));
+        let id = embedding.ids().get(node);
+        if format == TextFormat::Csv && needs_quotes(&id) {
+            let _ = write!(text, "\"{}\"", id.replace('"', "\"\""));
+        } else {
+            text.push_str(&id);
+        }
         for value in embedding.vector(node) {
             text.push(format.separator());
             // Debug uses an exponent where that is shorter. Writing to a String cannot fail.
@@ -69,6 +92,31 @@ fn lines(embedding: &Embedding, rows: Range<usize>, format: TextFormat) -> Strin
         text.push('\n');
     }
     text
+}
+
+fn needs_quotes(id: &str) -> bool {
+    id.contains([',', '"']) || id.trim().len() != id.len()
+}
+
+/// An id in quotes, whose first is stripped, in which a doubled quote stands for one; and what
+/// follows the separator after it.
+fn unquoted(quoted: &str) -> Result<(Cow<'_, str>, Option<&str>), String> {
+    let (mut id, mut rest) = (String::new(), quoted);
+    loop {
+        let (part, after) = rest.split_once('"').ok_or("an opening quote without a closing one")?;
+        id.push_str(part);
+        match after.strip_prefix('"') {
+            Some(after) => {
+                id.push('"');
+                rest = after;
+            }
+            None if after.is_empty() => return Ok((Cow::Owned(id), None)),
+            None => {
+                let after = after.strip_prefix(',').ok_or("text follows a closing quote")?;
+                return Ok((Cow::Owned(id), Some(after)));
+            }
+        }
+    }
 }
 
 pub(super) fn read(path: &Path, format: TextFormat) -> Result<Embedding> {
@@ -86,9 +134,21 @@ pub(super) fn read(path: &Path, format: TextFormat) -> Result<Embedding> {
             (Some(nodes), dim)
         }
         TextFormat::Tsv => (None, line.split('\t').count() - 1),
+        TextFormat::Csv => {
+            let names = line.split(',').skip(1);
+            if !names.enumerate().all(|(at, name)| name.trim() == at.to_string()) {
+                let message = "expected a header such as 'node,0,1,2', with a column for each \
+                               dimension";
+                return Err(Error::line(path, 1, message));
+            }
+            (None, line.split(',').count() - 1)
+        }
     };
     if dim == 0 {
-        let message = "no value after the id; expected an id and its vector, separated by tabs";
+        let separator = format.separators();
+        let message = format!(
+            "no value after the id; expected an id and its vector, separated by {separator}"
+        );
         return Err(Error::line(path, 1, message));
     }
     let skip = format.header_lines() as usize * first.len().min(line.len() + 1);
@@ -156,8 +216,15 @@ fn parse_line(
     dim: usize,
     rows: &mut ParsedRows,
 ) -> Result<(), String> {
-    let mut fields = line.split(format.separator());
-    let id = fields.next().unwrap_or_default();
+    let quoted = if format == TextFormat::Csv { line.strip_prefix('"') } else { None };
+    let (id, rest) = match quoted {
+        Some(quoted) => unquoted(quoted)?,
+        None => match line.split_once(format.separator()) {
+            Some((id, rest)) => (Cow::Borrowed(id), Some(rest)),
+            None => (Cow::Borrowed(line), None),
+        },
+    };
+    let fields = rest.into_iter().flat_map(|rest| rest.split(format.separator()));
     if id.is_empty() {
         return Err("an empty id; expected an id and its vector".to_owned());
     }
@@ -168,7 +235,7 @@ fn parse_line(
             continue;
         }
         let value = field.trim().parse().map_err(|_| {
-            let separator = if format == TextFormat::Tsv { "tabs" } else { "spaces" };
+            let separator = format.separators();
             format!(
                 "'{field}' is not a number; expected an id and its vector, separated by {separator}"
             )
@@ -176,7 +243,7 @@ fn parse_line(
         rows.values.push(value);
     }
     match rows.values.len() - before {
-        found if found == dim => rows.ids.push(id.to_owned()),
+        found if found == dim => rows.ids.push(id.into_owned()),
         found => return Err(format!("expected {dim} values as in line 1, found {found}")),
     }
     Ok(())

@@ -1,47 +1,118 @@
-//! Opening files, compressed or not.
+//! Opening files, compressed or not. Compression is recognised by content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
 
+use tempfile::NamedTempFile;
+use zip::ZipArchive;
+use zip::result::ZipError;
+
 use crate::error::{Error, Result};
 
-/// The file extension in lower case, without a `.gz` or `.zst` after it.
+/// How a file is compressed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Bzip2,
+    Gzip,
+    Xz,
+    Zip,
+    Zstd,
+}
+
+/// The file extensions of compressed files.
+const EXTENSIONS: [&str; 5] = [".bz2", ".gz", ".xz", ".zip", ".zst"];
+
+impl Packing {
+    fn of(magic: &[u8]) -> Option<Self> {
+        match magic {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Self::Zip),
+            // The level, then the first block or the end of the stream.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Self::Bzip2),
+            _ => None,
+        }
+    }
+}
+
+/// The file extension in lower case, without that of a compressed file after it.
 pub(crate) fn extension(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    let name = EXTENSIONS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     name.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned()
 }
 
-/// Opens a file for reading from start to end. Decompresses gzip and zstd, which are recognised by
-/// their magic bytes.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let fail = |e: io::Error| Error::read(path, e);
-    if path.is_dir() {
-        return Err(Error::file(path, "this is a folder; expected a file"));
+/// The file extension of what is compressed: that of the file in a zip archive.
+pub(crate) fn inner_extension(path: &Path) -> Result<String> {
+    let (mut file, packing) = open_raw(path)?;
+    if packing == Some(Packing::Zip)
+        && let Ok(archive) = ZipArchive::new(&mut file)
+        && let [name] = &members(&archive)[..]
+    {
+        return Ok(extension(Path::new(name)));
     }
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(fail)?);
-    let magic = file.fill_buf().map_err(fail)?;
-    Ok(if magic.starts_with(&[0x1f, 0x8b]) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(file))
-    } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        Box::new(zstd::Decoder::with_buffer(file).map_err(fail)?)
-    } else {
-        Box::new(file)
+    Ok(extension(path))
+}
+
+/// Opens a file for reading from start to end, decompressed. A zip archive must contain one file;
+/// an archive of NumPy arrays (`.npz`) is a format of its own and read as it is.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    /// The memory that an xz file may ask for: eight times what `xz -9` needs.
+    const XZ_KIB: u32 = 512 << 10;
+    let fail = |e: io::Error| Error::read(path, e);
+    let (mut file, packing) = open_raw(path)?;
+    Ok(match packing {
+        None => Box::new(file),
+        Some(Packing::Bzip2) => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
+        Some(Packing::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        Some(Packing::Xz) => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_KIB)),
+        Some(Packing::Zstd) => Box::new(zstd::Decoder::with_buffer(file).map_err(fail)?),
+        Some(Packing::Zip) => match unzip(path, &mut file)? {
+            Some(unpacked) => Box::new(BufReader::with_capacity(1 << 16, unpacked)),
+            None => Box::new(file),
+        },
     })
+}
+
+/// The first bytes of a file, decompressed.
+pub(crate) fn head(path: &Path, bytes: u64) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let (mut file, packing) = open_raw(path)?;
+    let read = if packing == Some(Packing::Zip)
+        && let Some((mut archive, name)) = open_archive(path, &mut file)?
+    {
+        let member = archive.by_name(&name).map_err(|error| zip_error(path, error))?;
+        member.take(bytes).read_to_end(&mut head)
+    } else {
+        open(path)?.take(bytes).read_to_end(&mut head)
+    };
+    read.map_err(|e| read_error(path, e))?;
+    Ok(head)
 }
 
 /// Opens a file for random access. A compressed one is decompressed to a temporary file first.
 pub(crate) fn open_seekable(path: &Path) -> Result<File> {
     let fail = |e: io::Error| read_error(path, e);
-    let extension = path.extension().unwrap_or_default();
-    if !extension.eq_ignore_ascii_case("gz") && !extension.eq_ignore_ascii_case("zst") {
-        return File::open(path).map_err(fail);
+    let (mut file, packing) = open_raw(path)?;
+    match packing {
+        None => {}
+        Some(Packing::Zip) => {
+            if let Some(unpacked) = unzip(path, &mut file)? {
+                return Ok(unpacked);
+            }
+        }
+        Some(_) => {
+            let mut unpacked = tempfile::tempfile().map_err(fail)?;
+            io::copy(&mut open(path)?, &mut unpacked).map_err(fail)?;
+            unpacked.rewind().map_err(fail)?;
+            return Ok(unpacked);
+        }
     }
-    let mut unpacked = tempfile::tempfile().map_err(fail)?;
-    io::copy(&mut open(path)?, &mut unpacked).map_err(fail)?;
-    unpacked.rewind().map_err(fail)?;
-    Ok(unpacked)
+    let mut file = file.into_inner();
+    file.rewind().map_err(fail)?;
+    Ok(file)
 }
 
 /// All bytes of a file, decompressed.
@@ -61,6 +132,14 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Copies what can be read only once, a pipe or standard input, to a temporary file.
+pub(crate) fn spool(name: &Path, source: &mut dyn Read) -> Result<NamedTempFile> {
+    let fail = |e: io::Error| read_error(name, e);
+    let mut copy = NamedTempFile::new().map_err(fail)?;
+    io::copy(source, &mut copy).map_err(fail)?;
+    Ok(copy)
+}
+
 /// The error for a failed read. A stream that ends too early means a truncated file.
 pub(crate) fn read_error(path: &Path, source: io::Error) -> Error {
     if source.kind() == ErrorKind::UnexpectedEof {
@@ -68,4 +147,83 @@ pub(crate) fn read_error(path: &Path, source: io::Error) -> Error {
         return Error::unreadable(path, reason);
     }
     Error::read(path, source)
+}
+
+/// Opens a file as it is, positioned at its start.
+fn open_raw(path: &Path) -> Result<(BufReader<File>, Option<Packing>)> {
+    let fail = |e: io::Error| Error::read(path, e);
+    if path.is_dir() {
+        return Err(Error::file(path, "this is a folder; expected a file"));
+    }
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(fail)?);
+    let packing = Packing::of(file.fill_buf().map_err(fail)?);
+    Ok((file, packing))
+}
+
+/// Unpacks the only file of a zip archive to a temporary file. `None`, with the file at its start,
+/// if the archive has NumPy arrays.
+fn unzip(path: &Path, file: &mut BufReader<File>) -> Result<Option<File>> {
+    let fail = |e: io::Error| read_error(path, e);
+    let Some((mut archive, name)) = open_archive(path, file)? else {
+        file.rewind().map_err(fail)?;
+        return Ok(None);
+    };
+    let mut member = archive.by_name(&name).map_err(|error| zip_error(path, error))?;
+    let mut unpacked = tempfile::tempfile().map_err(fail)?;
+    io::copy(&mut member, &mut unpacked).map_err(fail)?;
+    unpacked.rewind().map_err(fail)?;
+    Ok(Some(unpacked))
+}
+
+type Archive<'f> = ZipArchive<&'f mut BufReader<File>>;
+
+/// A zip archive and the name of the only file in it; `None` if it has NumPy arrays.
+fn open_archive<'f>(
+    path: &Path,
+    file: &'f mut BufReader<File>,
+) -> Result<Option<(Archive<'f>, String)>> {
+    if extension(path) == "npz" {
+        return Ok(None);
+    }
+    let archive = ZipArchive::new(file).map_err(|error| zip_error(path, error))?;
+    let files = members(&archive);
+    if files.iter().any(|name| extension(Path::new(name)) == "npy") {
+        return Ok(None);
+    }
+    match &files[..] {
+        [name] => Ok(Some((archive, name.clone()))),
+        _ => Err(Error::file(path, several_files(&files))),
+    }
+}
+
+fn zip_error(path: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(error) => read_error(path, error),
+        error => {
+            let reason = format!("{error}; unpack the archive and give the file in it");
+            Error::unreadable(path, reason)
+        }
+    }
+}
+
+/// The names of the files of an archive, without those that macOS adds.
+fn members<R: Read + Seek>(archive: &ZipArchive<R>) -> Vec<String> {
+    let names = archive.file_names().flatten().map(Into::into);
+    names.filter(|name: &String| !name.ends_with('/') && !name.starts_with("__MACOSX/")).collect()
+}
+
+fn several_files(names: &[String]) -> String {
+    if names.iter().any(|name| name == "xl/workbook.xml") {
+        return "an Excel workbook; save the sheet with the edges as CSV".to_owned();
+    }
+    let shown: Vec<&str> = names.iter().take(4).map(String::as_str).collect();
+    let more = if names.len() > shown.len() { ", …" } else { "" };
+    match names.len() {
+        0 => "an empty zip archive; expected one file in it".to_owned(),
+        count => format!(
+            "a zip archive of {count} files ({}{more}); expected one: unpack it and give the file \
+             with the graph",
+            shown.join(", ")
+        ),
+    }
 }

@@ -29,11 +29,13 @@ pub(crate) struct Blocks<'a> {
     path: &'a Path,
     rest: Vec<u8>,
     ended: bool,
+    /// The number of lines that were skipped.
+    line: u64,
 }
 
 impl<'a> Blocks<'a> {
     pub(crate) fn open(path: &'a Path) -> Result<Self> {
-        Ok(Self { source: open(path)?, path, rest: Vec::new(), ended: false })
+        Ok(Self { source: open(path)?, path, rest: Vec::new(), ended: false, line: 0 })
     }
 
     /// The first block, without a byte order mark.
@@ -46,6 +48,21 @@ impl<'a> Blocks<'a> {
         Ok(first)
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// The number of lines before what [`parse`](Self::parse) gets.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Counts lines that are not parsed.
+    pub(crate) fn skip(&mut self, lines: &[u8]) {
+        self.line += memchr::memchr_iter(b'\n', lines).count() as u64;
+    }
+
     /// Parses the blocks after `first` in parallel and merges all of them in file order, one batch
     /// while the next one is being parsed.
     pub(crate) fn parse<T: Send>(
@@ -55,7 +72,7 @@ impl<'a> Blocks<'a> {
         mut merge: impl FnMut(T) + Send,
     ) -> Result<()> {
         let path = self.path;
-        let mut line = 0;
+        let mut line = self.line;
         let mut parsed = vec![first];
         while !parsed.is_empty() {
             let (merged, next) = rayon::join(
@@ -152,10 +169,27 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> Result<(), LineError> {
 pub(crate) fn weight(field: &[u8]) -> Result<f32, String> {
     let text = String::from_utf8_lossy(field);
     match text.parse::<f32>() {
-        Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-        Ok(_) => Err(format!("weight {text}; weights must be finite and ≥ 0")),
+        Ok(weight) if weight.is_normal() && weight > 0.0 => Ok(weight),
+        Ok(_) => match narrow(text.parse().unwrap_or(f64::NAN))? {
+            weight if weight.is_finite() && weight >= 0.0 => Ok(weight),
+            _ => Err(format!("weight {text}; weights must be finite and ≥ 0")),
+        },
         Err(_) => {
             Err(format!("'{text}' is not a weight; write a number, or leave the third column out"))
         }
     }
+}
+
+/// A weight as a 32-bit number. One that is too large or too small for it is not rounded to
+/// infinity or zero.
+pub(crate) fn narrow(weight: f64) -> Result<f32, String> {
+    let narrow = weight as f32;
+    let scale = "scale the weights";
+    if narrow == 0.0 && weight != 0.0 {
+        return Err(format!("weight {weight:e} is too small for a 32-bit number; {scale}"));
+    }
+    if narrow.is_infinite() && weight.is_finite() {
+        return Err(format!("weight {weight:e} is too large for a 32-bit number; {scale}"));
+    }
+    Ok(narrow)
 }

@@ -12,7 +12,9 @@ pub(crate) mod parquet;
 pub(crate) mod safetensors;
 mod write;
 
-pub(crate) use compression::{extension, open, open_seekable, read_all, read_error, read_text};
+pub(crate) use compression::{
+    extension, head, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
+};
 pub(crate) use write::{check_writable, write_whole};
 
 /// A node id in a format whose values have types. `Integer(7)` and `Text("7")` are the same node.

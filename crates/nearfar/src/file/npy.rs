@@ -9,6 +9,8 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use rayon::prelude::*;
 
+use super::lines::narrow;
+
 /// An array, as its bytes.
 pub(crate) struct Array {
     dtype: DType,
@@ -114,6 +116,15 @@ impl Array {
             Number::Uint(value) => value as f32,
             Number::Float(value) => value as f32,
         }
+    }
+
+    /// The value at position `at` in file order, as a weight.
+    pub(crate) fn weight(&self, at: usize) -> Result<f32, String> {
+        narrow(match self.get(at) {
+            Number::Int(value) => value as f64,
+            Number::Uint(value) => value as f64,
+            Number::Float(value) => value,
+        })
     }
 
     /// All values as floats, in file order.

@@ -1,20 +1,59 @@
 //! Columns of Parquet files, read batch by batch in the type that they are stored in.
 
+use std::fs::File;
 use std::path::Path;
 
+use ::bytes::Bytes;
 use ::parquet::basic::{ConvertedType, Type};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use ::parquet::data_type::{ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::RowGroupReader;
+use ::parquet::file::reader::{ChunkReader, Length, RowGroupReader};
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use super::Id;
-use crate::error::Error;
+use super::lines::narrow;
+use super::{Id, open_seekable, read_error};
+use crate::error::{Error, Result};
 
 /// Rows that a column reads at a time.
 const BATCH: usize = 1 << 16;
+
+/// A file of which no more bytes are asked than it has: the library allocates what a header claims.
+pub(crate) struct CheckedFile {
+    file: File,
+    len: u64,
+}
+
+impl CheckedFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = open_seekable(path)?;
+        let len = file.metadata().map_err(|error| read_error(path, error))?.len();
+        Ok(Self { file, len })
+    }
+}
+
+impl Length for CheckedFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for CheckedFile {
+    type T = <File as ChunkReader>::T;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        self.file.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        if start.saturating_add(length as u64) > self.len {
+            let message = format!("{length} bytes claimed at {start} of {}", self.len);
+            return Err(ParquetError::EOF(message));
+        }
+        self.file.get_bytes(start, length)
+    }
+}
 
 /// The error for a file that the Parquet library cannot decode.
 pub(crate) fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
@@ -190,16 +229,21 @@ impl Column {
         })
     }
 
+    /// The weight in row `at` of the batch, which `before` rows of the file precede.
+    pub(crate) fn weight(&self, at: usize, before: usize) -> Result<f32, String> {
+        narrow(self.number(at)).map_err(|message| format!("row {}: {message}", before + at + 1))
+    }
+
     /// The number in row `at` of the batch.
-    pub(crate) fn number(&self, at: usize) -> f32 {
+    pub(crate) fn number(&self, at: usize) -> f64 {
         match &self.values {
-            Values::Int32(column) if self.unsigned => column.values[at].cast_unsigned() as f32,
-            Values::Int64(column) if self.unsigned => column.values[at].cast_unsigned() as f32,
-            Values::Int32(column) => column.values[at] as f32,
-            Values::Int64(column) => column.values[at] as f32,
-            Values::Float(column) => column.values[at],
-            Values::Double(column) => column.values[at] as f32,
-            Values::Text(_) => f32::NAN,
+            Values::Int32(column) if self.unsigned => column.values[at].cast_unsigned() as f64,
+            Values::Int64(column) if self.unsigned => column.values[at].cast_unsigned() as f64,
+            Values::Int32(column) => column.values[at].into(),
+            Values::Int64(column) => column.values[at] as f64,
+            Values::Float(column) => column.values[at].into(),
+            Values::Double(column) => column.values[at],
+            Values::Text(_) => f64::NAN,
         }
     }
 }

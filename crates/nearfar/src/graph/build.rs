@@ -5,9 +5,11 @@
 //! every row receives its neighbours in list order, for any number of threads.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::storage::{Direction, Storage, storage};
 use super::{Graph, Node, NodeIds};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::memory;
 
 /// Edges as read from a file: their ends, optional weights, and the ids of all nodes.
@@ -21,16 +23,39 @@ pub struct EdgeList {
     pub ids: NodeIds,
 }
 
-/// Numbers of edges that were dropped from a list, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The weight of an edge that is listed more than once, in the same or the other direction. In a
+/// graph without weights, it is one edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Repeats {
+    /// The sum of the weights
+    #[default]
+    Sum,
+    /// The largest weight
+    Max,
+    /// The weight that is listed first
+    First,
+}
+
+/// Numbers of edges that are in a list and not in its graph, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// Edges from a node to itself.
     pub self_loops: usize,
-    /// Duplicates of an earlier edge, in the same or the other direction. The first one is kept,
-    /// with its weight.
+    /// Duplicates of an earlier edge, in the same or the other direction, whose weights were merged
+    /// with its own. The second half of a list that is stored in [both](Storage::Both) directions
+    /// does not count.
     pub repeats: usize,
     /// Edges of weight zero.
     pub zero_weights: usize,
+}
+
+/// A graph, and how its list was understood.
+pub(crate) struct Built {
+    pub(crate) graph: Graph,
+    pub(crate) dropped: Dropped,
+    pub(crate) storage: Storage,
 }
 
 impl EdgeList {
@@ -51,8 +76,15 @@ impl EdgeList {
         self.bytes().saturating_add(arcs).saturating_add(nodes)
     }
 
-    /// Builds the graph. Fails if an end is not a row, or a weight is not a finite number ≥ 0.
+    /// Builds the graph; adds the weights of repeated edges. Fails if an end is not a row, or a
+    /// weight is not a finite number ≥ 0.
     pub fn build(self) -> Result<(Graph, Dropped)> {
+        let built = self.build_as(Direction::default(), Repeats::default())?;
+        Ok((built.graph, built.dropped))
+    }
+
+    /// Builds the graph of a list with this direction; merges repeated edges by this rule.
+    pub(crate) fn build_as(self, direction: Direction, repeats: Repeats) -> Result<Built> {
         let n = self.ids.len();
         let Self { mut pairs, mut weights, ids } = self;
         if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
@@ -64,20 +96,29 @@ impl EdgeList {
             )));
         }
         let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
+        let storage = storage(direction, &pairs, weights.as_deref());
         let mut offsets = offsets(n, &pairs);
         let (mut targets, mut row_weights) = match &weights {
             None => (scatter_targets(&offsets, &pairs), None),
             Some(weights) => {
-                let (targets, weights) = scatter_weighted(&offsets, &pairs, weights);
+                let merge = Merge { pairs: &pairs, weights, storage, repeats };
+                let (targets, weights) = scatter_weighted(&offsets, &merge);
                 (targets, Some(weights))
             }
         };
+        let listed = if storage == Storage::Both { pairs.len() / 2 } else { pairs.len() };
         drop((pairs, weights));
-        let before = targets.len();
         remove_duplicates(&mut offsets, &mut targets, row_weights.as_mut());
-        let repeats = (before - targets.len()) / 2;
+        if let Some(weights) = &row_weights
+            && weights.par_iter().any(|weight| weight.is_infinite())
+        {
+            let problem = "the weights of a repeated edge add up to more than 3.4e38, the largest \
+                           32-bit number";
+            return Err(Error::graph(Problem::from(problem).set("repeats", "max")));
+        }
+        let repeats = listed - targets.len() / 2;
         let graph = Graph { offsets, targets, weights: row_weights, ids };
-        Ok((graph, Dropped { repeats, ..dropped }))
+        Ok(Built { graph, dropped: Dropped { repeats, ..dropped }, storage })
     }
 }
 
@@ -175,18 +216,56 @@ fn scatter_targets(offsets: &[usize], pairs: &[(Node, Node)]) -> Vec<Node> {
     targets
 }
 
-fn scatter_weighted(
-    offsets: &[usize],
-    pairs: &[(Node, Node)],
-    weights: &[f32],
-) -> (Vec<Node>, Vec<f32>) {
+/// The weights of the edges of a list, and how those of repeated edges are merged.
+struct Merge<'a> {
+    pairs: &'a [(Node, Node)],
+    weights: &'a [f32],
+    storage: Storage,
+    repeats: Repeats,
+}
+
+impl Merge<'_> {
+    /// The weight of the edge that these entries of the list state, which are in list order. Both
+    /// of its ends get the same bits.
+    fn weight(&self, edges: impl Iterator<Item = usize> + Clone) -> f32 {
+        // Of a list that has every edge in both directions, one of them counts.
+        let one_way = |&edge: &usize| {
+            self.storage != Storage::Both || self.pairs[edge].0 < self.pairs[edge].1
+        };
+        let mut weights = edges.filter(one_way).map(|edge| self.weights[edge]);
+        match self.repeats {
+            Repeats::Sum => weights.map(f64::from).sum::<f64>() as f32,
+            Repeats::Max => weights.fold(0.0, f32::max),
+            Repeats::First => weights.next().unwrap_or_default(),
+        }
+    }
+}
+
+fn scatter_weighted(offsets: &[usize], merge: &Merge) -> (Vec<Node>, Vec<f32>) {
     // The neighbour in the high half, the index of the edge in the low half: sorting brings
     // duplicates together, in list order.
-    let arcs = scatter(offsets, pairs, |to, edge| u64::from(to) << 32 | edge as u64);
-    let mut targets: Vec<Node> = arcs.par_iter().map(|arc| (arc >> 32) as Node).collect();
-    let row_weights = arcs.par_iter().map(|&arc| weights[arc as u32 as usize]).collect();
-    for_each_row(offsets, &mut targets, mark_duplicates);
-    (targets, row_weights)
+    let pack = |to: Node, low: u32| u64::from(to) << 32 | u64::from(low);
+    let target = |arc: u64| (arc >> 32) as Node;
+    let mut arcs = scatter(offsets, merge.pairs, |to, edge| pack(to, edge as u32));
+    // Then the weight in the low half.
+    for_each_row(offsets, &mut arcs, |row| {
+        let mut start = 0;
+        while start < row.len() {
+            let to = target(row[start]);
+            let len = row[start..].iter().take_while(|&&arc| target(arc) == to).count();
+            let same = &mut row[start..start + len];
+            let weight = match same {
+                [arc] => merge.weights[*arc as u32 as usize],
+                _ => merge.weight(same.iter().map(|&arc| arc as u32 as usize)),
+            };
+            same.fill(pack(DUPLICATE, 0));
+            same[0] = pack(to, weight.to_bits());
+            start += len;
+        }
+    });
+    let targets = arcs.par_iter().map(|&arc| target(arc)).collect();
+    let weights = arcs.par_iter().map(|&arc| f32::from_bits(arc as u32)).collect();
+    (targets, weights)
 }
 
 fn mark_duplicates(row: &mut [Node]) {
@@ -279,7 +358,7 @@ mod tests {
         assert_eq!(graph.nodes(), 4);
         assert_eq!(graph.edges(), 2);
         assert_eq!(graph.neighbours(1), [0, 2]);
-        assert_eq!(graph.weights(1), Some(&[3.0, 5.0][..]), "the first weight is kept");
+        assert_eq!(graph.weights(1), Some(&[13.0, 5.0][..]), "weights are added");
         assert_eq!(graph.degree(3), 0);
     }
 
@@ -292,6 +371,37 @@ mod tests {
         assert!(list(2, &[(0, 1)], Some(vec![])).build().is_err());
     }
 
+    fn built(pairs: &[(Node, Node)], weights: &[f32], direction: Direction) -> Built {
+        list(3, pairs, Some(weights.to_vec())).build_as(direction, Repeats::Sum).unwrap()
+    }
+
+    #[test]
+    fn both_directions_of_a_symmetric_list_are_one_edge() {
+        let pairs = [(0, 1), (1, 0), (1, 2), (2, 1)];
+        let both = built(&pairs, &[3.0, 3.0, 5.0, 5.0], Direction::Unstated);
+        assert_eq!((both.storage, both.dropped), (Storage::Both, Dropped::default()));
+        assert_eq!(both.graph.weights(1), Some(&[3.0, 5.0][..]));
+        for direction in [Direction::Unstated, Direction::Entries] {
+            let other = built(&pairs, &[3.0, 3.0, 5.0, 4.0], direction);
+            assert_eq!((other.dropped.repeats, other.graph.weights(1)), (2, Some(&[6.0, 9.0][..])));
+            let is_matrix = direction == Direction::Entries;
+            assert_eq!(other.storage == Storage::Asymmetric, is_matrix);
+        }
+        let directed = built(&pairs, &[3.0, 3.0, 5.0, 5.0], Direction::Directed);
+        assert_eq!((directed.storage, directed.dropped.repeats), (Storage::Once, 2));
+        assert_eq!(directed.graph.weights(1), Some(&[6.0, 10.0][..]));
+        let triangle = built(&[(0, 1), (0, 2)], &[1.0, 2.0], Direction::Entries);
+        assert_eq!((triangle.storage, triangle.dropped.repeats), (Storage::Once, 0));
+    }
+
+    #[test]
+    fn sums_beyond_32_bits_are_refused() {
+        let repeated = || list(2, &[(0, 1), (0, 1)], Some(vec![3e38, 3e38]));
+        let error = repeated().build().unwrap_err().to_string();
+        assert!(error.ends_with("the largest 32-bit number; use --repeats max"), "{error}");
+        assert!(repeated().build_as(Direction::Unstated, Repeats::Max).is_ok());
+    }
+
     proptest! {
         #[test]
         fn rows_agree_with_a_map_of_edges(
@@ -299,21 +409,34 @@ mod tests {
         ) {
             let pairs: Vec<_> = edges.iter().map(|&(a, b, _)| (a, b)).collect();
             let weights: Vec<f32> = edges.iter().map(|&(_, _, w)| f32::from(w)).collect();
-            let mut oracle = BTreeMap::new();
-            for (&(a, b), &w) in pairs.iter().zip(&weights) {
-                if a != b {
-                    oracle.entry((a.min(b), a.max(b))).or_insert(w);
+            let count = |a, b, w| {
+                edges.iter().filter(|&&(x, y, v)| (x, y, v) == (a, b, w)).count()
+            };
+            let symmetric = edges.iter().all(|&(a, b, w)| count(a, b, w) == count(b, a, w));
+            for repeats in [Repeats::Sum, Repeats::Max, Repeats::First] {
+                let mut oracle = BTreeMap::new();
+                for &(a, b, w) in edges.iter().filter(|&&(a, b, _)| a != b && !(symmetric && a > b))
+                {
+                    let w = f32::from(w);
+                    let all = oracle.entry((a.min(b), a.max(b)));
+                    all.and_modify(|all: &mut f32| match repeats {
+                        Repeats::Sum => *all += w,
+                        Repeats::Max => *all = all.max(w),
+                        Repeats::First => {}
+                    })
+                    .or_insert(w);
                 }
-            }
-            let (plain, _) = list(30, &pairs, None).build().unwrap();
-            let (weighted, _) = list(30, &pairs, Some(weights)).build().unwrap();
-            prop_assert_eq!(&plain.targets, &weighted.targets);
-            prop_assert_eq!(&plain.offsets, &weighted.offsets);
-            prop_assert_eq!(plain.edges(), oracle.len());
-            for ((a, b), w) in oracle {
-                for (from, to) in [(a, b), (b, a)] {
-                    let at = weighted.neighbours(from).binary_search(&to).unwrap();
-                    prop_assert_eq!(weighted.weights(from).unwrap()[at].to_bits(), w.to_bits());
+                let plain = list(30, &pairs, None).build_as(Direction::Unstated, repeats).unwrap();
+                let weighted = list(30, &pairs, Some(weights.clone()));
+                let weighted = weighted.build_as(Direction::Unstated, repeats).unwrap().graph;
+                prop_assert_eq!(&plain.graph.targets, &weighted.targets);
+                prop_assert_eq!(&plain.graph.offsets, &weighted.offsets);
+                prop_assert_eq!(plain.graph.edges(), oracle.len());
+                for ((a, b), w) in oracle {
+                    for (from, to) in [(a, b), (b, a)] {
+                        let at = weighted.neighbours(from).binary_search(&to).unwrap();
+                        prop_assert_eq!(weighted.weights(from).unwrap()[at].to_bits(), w.to_bits());
+                    }
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// let ids = NodeIds::Range { start: 0, len: 3 };
 /// let (offsets, targets) = (vec![0, 1, 3, 4], vec![1, 0, 2, 1]);
 /// let (graph, dropped) = CsrRows { offsets, targets, weights: None, ids }.build()?;
-/// assert_eq!((graph.edges(), graph.neighbours(1), dropped.repeats), (2, &[0, 2][..], 2));
+/// assert_eq!((graph.edges(), graph.neighbours(1), dropped.repeats), (2, &[0, 2][..], 0));
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -117,8 +117,7 @@ impl CsrRows {
                 *offset -= dropped;
             }
         }
-        let repeats = targets.len() / 2;
-        let dropped = Dropped { self_loops: loops.len(), repeats, zero_weights: 0 };
+        let dropped = Dropped { self_loops: loops.len(), ..Dropped::default() };
         (Graph { offsets, targets, weights, ids }, dropped)
     }
 
@@ -195,7 +194,7 @@ mod tests {
         let looped = rows(&looped, true);
         assert!(looped.is_graph());
         let (graph, dropped) = looped.build().unwrap();
-        assert_eq!(dropped, Dropped { self_loops: 2, repeats: 5, zero_weights: 0 });
+        assert_eq!(dropped, Dropped { self_loops: 2, repeats: 0, zero_weights: 0 });
         assert_eq!((graph.neighbours(0), graph.neighbours(5)), (&[1, 3][..], &[2][..]));
     }
 

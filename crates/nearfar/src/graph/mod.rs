@@ -6,18 +6,24 @@ mod components;
 mod csr;
 pub(crate) mod dataset;
 mod ids;
+pub(crate) mod labels;
 pub mod read;
 mod stats;
+mod storage;
+mod summary;
 mod synth;
 
-pub use build::{Dropped, EdgeList};
+pub use build::{Dropped, EdgeList, Repeats};
 pub use components::Components;
 pub use csr::CsrRows;
-pub use dataset::{Dataset, Labels, Split, Splits};
+pub use dataset::Dataset;
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
-pub use read::{ReadOptions, read};
+pub use labels::{Labels, Split, Splits};
+pub use read::{Column, Header, InputFormat, ReadOptions, Separator, read};
 pub use stats::GraphStats;
+pub use storage::{Direction, Storage};
+pub use summary::{Origin, ReadSummary, UsedColumns};
 pub use synth::{Join, Preset, SynthConfig, synth};
 
 use std::hash::{BuildHasher, Hasher};

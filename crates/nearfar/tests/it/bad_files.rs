@@ -42,7 +42,9 @@ fn text_without_edges() {
     check("a.csv", "source,target\n", ": no edges found");
     check("a.txt", "1 2\0\n", ": a binary file");
     check("a.txt", "1\n2\n", ":1: found 1 column separated by blanks, expected 'source target");
-    check("a.txt", "1 2 3 4\n", ":1: found 4 columns");
+    check("a.txt", "1 2 3 4\n", ":1: found 4 columns, expected 'source target [weight]'; use");
+    check("a.csv", "day,a,b,c\n1,2,3,4\n", ":1: found the columns day, a, b, c, and their names");
+    check("a.csv", "source,target\n5,6,7\n", ":1: the header names 2 columns, but lines have 3");
     check("a.txt", "1 2\n2 3\n\n3 4 5\n", ":4: found 3 columns, expected 2 as in earlier lines");
     check("a.csv", "1,2,1\n2,3\n", ":2: found 2 columns, expected 3 as in earlier lines");
     check("a.tsv", "a\tb\n\tc\n", ":2: an empty id");
@@ -56,7 +58,11 @@ fn text_without_edges() {
 fn text_with_bad_weights() {
     check("a.tsv", "1\t2\t1\n2\t3\theavy\n", ":2: 'heavy' is not a weight");
     check("a.tsv", "a\tb\t1\nb\tc\t\n", ":2: '' is not a weight");
-    for weight in ["NaN", "-1", "inf", "1e99"] {
+    for (weight, is) in [("1e99", "large"), ("1e-308", "small")] {
+        let expected = format!(":2: weight {weight} is too {is} for a 32-bit number");
+        check("a.csv", format!("1,2,1\n2,3,{weight}\n"), &expected);
+    }
+    for weight in ["NaN", "-1", "inf"] {
         check("a.csv", format!("a,b,w\n1,2,1\n2,3,{weight}\n"), &format!(":3: weight {weight};"));
     }
 }
@@ -125,6 +131,19 @@ fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
     bytes.extend(header.bytes());
     bytes.extend(values);
     bytes
+}
+
+/// Comments are read once, however long they are.
+#[test]
+fn long_runs_of_comments() {
+    let comments = "# a line of comment\n".repeat(1 << 20);
+    check("a.txt", format!("{comments}1 2\n2 3 x\n"), ":1048578: found 3 columns, expected 2");
+    check("a.txt", &comments, ": no edges found");
+    check("a.txt", format!("source target\n{comments}a b\nc\n"), ":1048579: found 1 column");
+    let banner = "%%MatrixMarket matrix coordinate pattern general\n";
+    let comments = comments.replace('#', "%");
+    check("a.mtx", format!("{banner}{comments}3 3 1\n1 4\n"), ":1048579: column 4 is out of");
+    check("a.mtx", format!("{banner}{comments}"), ":1048577: the file ends before the line");
 }
 
 fn i64s(values: &[i64]) -> Vec<u8> {
@@ -374,8 +393,9 @@ fn truncated_files() {
     for_each_position(|name, bytes, len| {
         let extension = name.rsplit('.').next().unwrap();
         // Text has no end mark, and one of two gzip members is a valid file.
-        if ["npy", "npz", "gz", "zst", "parquet"].contains(&extension) && !name.contains("members")
-        {
+        let ends =
+            ["arrow", "bz2", "feather", "gz", "ipc", "npy", "npz", "parquet", "xz", "zip", "zst"];
+        if ends.contains(&extension) && !name.contains("members") {
             error_in(&folder.path().join(name), &bytes[..len]);
         }
     });

@@ -8,13 +8,14 @@ use nearfar::embedding::{Embedding, Format, check_writable};
 use nearfar::graph::{Node, NodeIds};
 use proptest::prelude::*;
 
-const EXTENSIONS: [(&str, Format); 6] = [
+const EXTENSIONS: [(&str, Format); 7] = [
     ("npy", Format::Npy),
     ("w2v", Format::Word2vec),
     ("txt", Format::Word2vec),
     ("parquet", Format::Parquet),
     ("safetensors", Format::Safetensors),
     ("tsv", Format::Tsv),
+    ("csv", Format::Csv),
 ];
 const WORDS: [&str; 5] = ["ann", "bob, the 2nd", "carl \"c\"", "dörte", "eve"];
 const ONE_WORD: [&str; 5] = ["ann", "bob", "carl", "dörte", "eve"];

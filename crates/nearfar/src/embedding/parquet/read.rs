@@ -12,8 +12,8 @@ use ::parquet::schema::types::SchemaDescriptor;
 
 use super::super::{Embedding, Ids, PROVENANCE};
 use crate::error::{Error, Result};
-use crate::file::parquet::{Column, broken, column_reader, is_id, is_plain};
-use crate::file::{Id, open_seekable};
+use crate::file::Id;
+use crate::file::parquet::{CheckedFile, Column, broken, column_reader, is_id, is_plain};
 use crate::graph::NodeIds;
 
 /// Lists that are read at a time.
@@ -29,7 +29,7 @@ pub(in super::super) fn read(path: &Path) -> Result<Embedding> {
 fn read_rows(path: &Path) -> Result<Embedding> {
     let fail = |message: String| Error::file(path, message);
     let broken = |error: ParquetError| broken(path, error);
-    let file = SerializedFileReader::new(open_seekable(path)?).map_err(broken)?;
+    let file = SerializedFileReader::new(CheckedFile::open(path)?).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let layout = Layout::of(schema).map_err(fail)?;
     let mut table = Table::default();
@@ -172,7 +172,7 @@ impl Table {
             let Some(rows @ 1..) = rows else { return Ok(Ok(())) };
             // Every column has these rows: the table grows by what was read, not by a claim.
             for row in 0..rows {
-                self.vectors.extend(columns.iter().map(|column| column.number(row)));
+                self.vectors.extend(columns.iter().map(|column| column.number(row) as f32));
             }
             self.rows += rows;
         }

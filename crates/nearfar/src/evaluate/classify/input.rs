@@ -3,20 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
-use crate::graph::dataset::{Known, find, read_splits as read_known_splits};
+use crate::error::{Error, Problem, Result};
+use crate::graph::dataset::find;
+use crate::graph::labels::read_splits as read_known_splits;
+use crate::graph::read::Known;
 use crate::graph::{Labels, Splits};
 
-/// Reads the labels of nodes that have vectors: a file of lines `node<TAB>label`, or the dataset
-/// folder that holds it.
-pub fn read_labels(path: &Path, embedding: &Embedding) -> Result<Labels> {
+/// Reads the labels of nodes that have vectors, as [`Labels::read`] does, from a file or the dataset
+/// folder that holds it; also returns what to tell the user.
+pub fn read_labels(path: &Path, embedding: &Embedding) -> Result<(Labels, Vec<Problem>)> {
     let file = in_folder(path, "labels.tsv")?;
-    Labels::read_known(file.as_deref().unwrap_or(path), known(embedding))
+    let read = Labels::read_known(file.as_deref().unwrap_or(path), known(embedding))?;
+    let (labels, notes, _) = read;
+    Ok((labels, notes))
 }
 
-/// Reads the splits of nodes that have vectors: a file of lines `node<TAB>train|val|test`, or the
-/// dataset folder that holds it.
-pub fn read_splits(path: &Path, embedding: &Embedding) -> Result<Splits> {
+/// Reads the splits of nodes that have vectors, from a file or the dataset folder that holds it;
+/// also returns what to tell the user.
+pub fn read_splits(path: &Path, embedding: &Embedding) -> Result<(Splits, Vec<Problem>)> {
     let file = in_folder(path, "splits.tsv")?;
     read_known_splits(file.as_deref().unwrap_or(path), known(embedding))
 }
@@ -48,8 +52,7 @@ pub(super) fn check(embedding: &Embedding, labels: &Labels, splits: Option<&Spli
 }
 
 fn known(embedding: &Embedding) -> Known<'_> {
-    let otherwise = "has no vector; remove the line, or embed a graph that has the node";
-    Known { ids: embedding.ids(), otherwise }
+    Known { ids: embedding.ids(), otherwise: "has no vector" }
 }
 
 /// The file in a dataset folder; `None` if the path is a file itself.

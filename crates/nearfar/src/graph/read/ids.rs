@@ -8,8 +8,8 @@ use std::path::Path;
 
 use super::super::ids::integer;
 use super::super::{EdgeList, Node, NodeIds, StringIds};
-use super::{EdgeFile, node_ids};
-use crate::error::Result;
+use super::{EdgeFile, node_list};
+use crate::error::{Problem, Result};
 use crate::file::Id;
 
 /// The id as an integer that can serve as a row.
@@ -37,6 +37,8 @@ pub(super) struct EdgeCollector {
     pairs: Vec<(u32, u32)>,
     /// All ids, once one of them is not an integer.
     texts: Option<StringIds>,
+    /// What to tell the user about the file of nodes.
+    notes: Vec<Problem>,
 }
 
 impl EdgeCollector {
@@ -53,7 +55,10 @@ impl EdgeCollector {
     /// Starts with the nodes listed in a file, if there is one.
     pub(super) fn with_node_file(nodes: Option<&Path>) -> Result<Self> {
         Ok(match nodes {
-            Some(path) => Self::with_nodes(&node_ids(path)?),
+            Some(path) => {
+                let (ids, notes) = node_list::read(path)?;
+                Self { notes, ..Self::with_nodes(&ids) }
+            }
             None => Self::default(),
         })
     }
@@ -68,6 +73,31 @@ impl EdgeCollector {
                 (insert(a, texts), insert(b, texts))
             };
         self.pairs.push(pair);
+    }
+
+    /// Adds a node that may have no edge.
+    pub(super) fn add_node(&mut self, id: Id<'_>) {
+        match (&self.texts, small_integer(id)) {
+            (None, Some(id)) => self.nodes.push(id),
+            _ => {
+                insert(id, self.texts());
+            }
+        }
+    }
+
+    /// Adds nodes that may have no edge, and edges between them, given as indices into `ids`.
+    pub(super) fn extend_nodes(&mut self, ids: &StringIds, pairs: &[(u32, u32)]) {
+        let all = || (0..ids.len() as u32).map(|at| ids.get(at));
+        let integers: Option<Vec<u32>> = all().map(|id| integer(id.as_bytes())).collect();
+        if let (None, true, Some(integers)) = (&self.texts, self.pairs.is_empty(), integers) {
+            self.pairs
+                .extend(pairs.iter().map(|&(a, b)| (integers[a as usize], integers[b as usize])));
+            self.nodes.extend(integers);
+            return;
+        }
+        let texts = self.texts();
+        let rows: Vec<Node> = all().map(|id| texts.insert(id)).collect();
+        self.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
     }
 
     /// Whether all ids so far are integers.
@@ -125,7 +155,7 @@ impl EdgeCollector {
         };
         ids.shrink_to_fit();
         let list = EdgeList { pairs: self.pairs, weights, ids };
-        EdgeFile { list, notes: Vec::new(), buffers: buffers.max(scratch) }
+        EdgeFile { notes: self.notes, ..EdgeFile::of(list, buffers.max(scratch)) }
     }
 
     /// The ids, and the memory that assigning the rows took besides them.

@@ -9,23 +9,37 @@
 //! ```
 //!
 //! The first line states the type of the values (`pattern` has none) and whether an entry also
-//! stands for its mirror image (`symmetric`) or not (`general`), which makes no difference for an
-//! undirected graph. After the comments come rows, columns and the number of entries, then the
+//! stands for its mirror image (`symmetric`) or not (`general`): then an edge may have two entries. After the comments come rows, columns and the number of entries, then the
 //! entries: row, column, value, counted from 1. Every row is a node, isolated ones included.
 
 use std::path::Path;
 
-use super::super::{EdgeList, Node, NodeIds};
-use super::{EdgeFile, check_node_count, square};
+use super::super::{Direction, EdgeList, Node, NodeIds, Origin};
+use super::{EdgeFile, ReadOptions, check_node_count, square};
 use crate::error::{Error, Result};
 use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 /// Reads a matrix as a graph.
-pub(super) fn read(path: &Path) -> Result<EdgeFile> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut blocks = Blocks::open(path)?;
-    let first = blocks.first()?;
-    let header =
-        Header::parse(&first).map_err(|(line, message)| Error::line(path, line, message))?;
+    let mut first = blocks.first()?;
+    let mut header = loop {
+        let fail = |(line, message)| Error::line(path, line, message);
+        if let Some(header) = Header::parse(&first).map_err(fail)? {
+            break header;
+        }
+        // Only comments so far. Twice as much each time, so that they are not read again and again.
+        let (read, enough) = (first.len(), 2 * first.len());
+        while first.len() < enough {
+            let Some(block) = blocks.next()? else { break };
+            first.extend(block);
+        }
+        if first.len() == read {
+            let message = "the file ends before the line 'rows columns entries'";
+            return Err(Error::line(path, Lines::new(&first).count() as u64, message));
+        }
+    };
+    header.only_zeros = options.no_weights;
     let mut pairs = Vec::new();
     let mut weights = header.weighted.then(Vec::new);
     let start = parse(&first, &header, header.line);
@@ -48,12 +62,18 @@ pub(super) fn read(path: &Path) -> Result<EdgeFile> {
         .map_err(|message| Error::line(path, header.line, message))?;
     let ids = NodeIds::Range { start: 1, len: header.n };
     let list = EdgeList { pairs, weights, ids };
-    Ok(EdgeFile { list, notes: Vec::new(), buffers: Blocks::bytes(2) })
+    let direction = if header.symmetric { Direction::Undirected } else { Direction::Entries };
+    let origin = Origin { direction, ..Origin::default() };
+    Ok(EdgeFile { origin, ..EdgeFile::of(list, Blocks::bytes(2)) })
 }
 
 /// The lines before the entries.
 struct Header {
     weighted: bool,
+    /// Whether the only thing about a value is whether it is 0: then there is no edge.
+    only_zeros: bool,
+    /// Whether an entry also stands for its mirror image.
+    symmetric: bool,
     n: usize,
     entries: u64,
     /// The number of the last line of the header.
@@ -61,13 +81,13 @@ struct Header {
 }
 
 impl Header {
-    fn parse(block: &[u8]) -> Result<Self, LineError> {
+    /// `None` if the header goes on after the block.
+    fn parse(block: &[u8]) -> Result<Option<Self>, LineError> {
         let mut lines = Lines::new(block);
         let (number, banner) = lines.next().unwrap_or_default();
-        let weighted = is_weighted(banner).map_err(|message| (number.max(1), message))?;
-        let mut last = number;
+        let (weighted, symmetric) =
+            parse_banner(banner).map_err(|message| (number.max(1), message))?;
         for (number, line) in lines {
-            last = number;
             if is_comment(line) {
                 continue;
             }
@@ -77,14 +97,21 @@ impl Header {
                 return Err(fail("expected three numbers: 'rows columns entries'".to_owned()));
             };
             let n = square(rows, columns).map_err(fail)?;
-            return Ok(Self { weighted, n, entries, line: number });
+            return Ok(Some(Self {
+                weighted,
+                only_zeros: false,
+                symmetric,
+                n,
+                entries,
+                line: number,
+            }));
         }
-        Err((last, "the file ends before the line 'rows columns entries'".to_owned()))
+        Ok(None)
     }
 }
 
-/// Parses the first line; returns whether entries have values.
-fn is_weighted(banner: &[u8]) -> Result<bool, String> {
+/// Parses the first line; returns whether entries have values, and whether the matrix is symmetric.
+fn parse_banner(banner: &[u8]) -> Result<(bool, bool), String> {
     let text = String::from_utf8_lossy(banner).to_lowercase();
     let fields: Vec<&str> = text.split_whitespace().collect();
     let &["%%matrixmarket", "matrix", format, values, symmetry] = &fields[..] else {
@@ -99,9 +126,10 @@ fn is_weighted(banner: &[u8]) -> Result<bool, String> {
         let expected = "expected 'general' or 'symmetric'";
         return Err(format!("a matrix that is '{symmetry}'; {expected}"));
     }
+    let is_symmetric = symmetry == "symmetric";
     match values {
-        "pattern" => Ok(false),
-        "real" | "double" | "integer" | "unsigned-integer" => Ok(true),
+        "pattern" => Ok((false, is_symmetric)),
+        "real" | "double" | "integer" | "unsigned-integer" => Ok((true, is_symmetric)),
         _ => Err(format!("a matrix of '{values}' values; expected real, integer or pattern")),
     }
 }
@@ -144,13 +172,21 @@ fn entry(line: &[u8], header: &Header, entries: &mut Entries) -> Result<(), Stri
     let pair = (end("row")?, end("column")?);
     if header.weighted {
         let value = fields.next().ok_or_else(|| wrong_fields(header))?;
-        entries.weights.push(weight(value)?);
+        let value = if header.only_zeros { zero_or_one(value)? } else { weight(value)? };
+        entries.weights.push(value);
     }
     if fields.next().is_some() {
         return Err(wrong_fields(header));
     }
     entries.pairs.push(pair);
     Ok(())
+}
+
+/// 0 for zero and 1 for any other value.
+fn zero_or_one(value: &[u8]) -> Result<f32, String> {
+    let text = String::from_utf8_lossy(value);
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    Ok(f32::from(u8::from(number != 0.0)))
 }
 
 fn wrong_fields(header: &Header) -> String {

@@ -1,39 +1,55 @@
-//! Reading graphs. The file extension decides the format.
+//! Reading graphs: one file per format. [`detect`] decides which one it is.
 //!
 //! Matrix formats state the number of nodes in a header, which nothing in the file has to bear
 //! out. A matrix of more than 1 000 000 nodes is refused if it also has more than 1000 nodes per
 //! entry (`check_node_count`).
 
+mod adjacency;
+#[cfg(feature = "parquet")]
+mod arrow;
+mod attributes;
+mod columns;
+mod declared;
+mod detect;
+mod dialect;
+mod dot;
+mod fields;
+mod gexf;
+mod gml;
+mod graphml;
 mod ids;
+mod json;
 mod matrix_market;
+mod metis;
+mod networkx;
+mod node_list;
+mod node_table;
 mod numpy;
+mod options;
+mod pajek;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod scipy;
 mod text;
+mod xml;
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
+use super::build::Built;
 use super::builtin::builtin;
-use super::{Dataset, EdgeList, Node};
+use super::{Dataset, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
-use crate::file::{extension, read_text};
+use crate::file::spool;
 use crate::memory;
 
-/// How to read a graph.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Input"))]
-pub struct ReadOptions {
-    /// Keep only the largest connected component
-    #[cfg_attr(feature = "clap", arg(long))]
-    pub largest_component: bool,
-    /// File with one node id per line; isolated nodes listed there are kept
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
-    pub nodes: Option<PathBuf>,
-}
+pub use detect::InputFormat;
+pub(crate) use node_table::{Known, NodeTable};
+pub use options::{Column, Header, ReadOptions, Separator};
 
-/// Reads a graph: a file in any supported format, a dataset folder, or `builtin:NAME`.
+/// Reads a graph: a file in any supported format, a dataset folder, `builtin:NAME`, or `-` for
+/// standard input.
 ///
 /// ```
 /// use nearfar::graph::{ReadOptions, read};
@@ -42,14 +58,19 @@ pub struct ReadOptions {
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
-    let nodes = options.nodes.as_deref();
     let path = Path::new(source);
     let dataset = if let Some(name) = source.strip_prefix("builtin:") {
+        without_columns(path, options)?;
         builtin(name)?
+    } else if source == "-" {
+        read_once("standard input".as_ref(), &mut std::io::stdin().lock(), options)?
     } else if path.is_dir() {
-        Dataset::read_folder(path, nodes)?
+        Dataset::read_folder(path, options)?
+    } else if is_pipe(path) {
+        let mut pipe = File::open(path).map_err(|error| Error::read(path, error))?;
+        read_once(path, &mut pipe, options)?
     } else {
-        edge_file(path, nodes)?
+        edge_file(path, options)?
     };
     if dataset.graph.nodes() < 2 {
         return Err(Error::file(path, "the graph needs at least two nodes"));
@@ -59,42 +80,99 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// What a reader found in a file.
+/// Whether this is a pipe, such as `<(command)` of a shell, or a terminal.
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+/// Reads what can be read only once, by way of a temporary file.
+fn read_once(name: &Path, source: &mut dyn Read, options: &ReadOptions) -> Result<Dataset> {
+    let copy = spool(name, source)?;
+    edge_file(copy.path(), options).map_err(|error| error.renamed(copy.path(), name))
+}
+
+/// What a reader found in a file. A reader obeys the options that concern its format:
+/// `no_weights` in all of them, `nodes` unless the file lists its nodes, and `source`, `target`,
+/// `weight` where columns have names.
 struct EdgeFile {
     list: EdgeList,
+    /// How the file states its edges. `storage` and `repeats` are set after reading.
+    origin: Origin,
     /// How ambiguous input was interpreted.
-    notes: Vec<String>,
+    notes: Vec<Problem>,
     /// Memory that the reader held at its peak besides the edge list, in bytes.
     buffers: u64,
 }
 
-/// Reads one file of edges. Any unknown extension means text.
-pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
-    let EdgeFile { list, notes, buffers } = match extension(path).as_str() {
-        "mtx" => matrix_market::read(without_nodes(path, nodes)?)?,
-        "npy" => numpy::read(path, nodes)?,
-        "npz" => scipy::read(without_nodes(path, nodes)?)?,
-        #[cfg(feature = "parquet")]
-        "parquet" => parquet::read(path, nodes)?,
-        #[cfg(not(feature = "parquet"))]
-        "parquet" => {
-            let message = "this build has no Parquet support; build with --features parquet";
-            return Err(Error::file(path, message));
-        }
-        _ => text::read(path, nodes)?,
-    };
+impl EdgeFile {
+    /// A list of edges of which nothing else is known.
+    fn of(list: EdgeList, buffers: u64) -> Self {
+        Self { list, origin: Origin::default(), notes: Vec::new(), buffers }
+    }
+}
+
+/// Reads one file of edges.
+pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
+    let EdgeFile { mut list, origin, notes, buffers } = edges(path, options)?;
     if list.pairs.is_empty() {
         return Err(Error::file(path, "no edges found"));
     }
+    let zeros = if options.no_weights { drop_weights(&mut list) } else { 0 };
     // What the reader freed would otherwise stay with the allocator while the rows are built.
     memory::give_back();
     let peak = list.bytes().saturating_add(buffers).max(list.build_bytes());
     let read_bytes = resident(peak);
-    let (graph, dropped) = list.build().map_err(|error| match error {
+    let built = list.build_as(origin.direction, options.repeats).map_err(|error| match error {
         Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
-    Ok(Dataset { dropped, notes, read_bytes, ..Dataset::of(graph) })
+    let Built { graph, mut dropped, storage } = built;
+    dropped.zero_weights += zeros;
+    let origin = Origin { storage, repeats: options.repeats, ..origin };
+    Ok(Dataset { dropped, origin, notes, read_bytes, ..Dataset::of(graph) })
+}
+
+/// Forgets the weights. An entry 0 of a matrix is no edge; returns how many there were.
+fn drop_weights(list: &mut EdgeList) -> usize {
+    let Some(weights) = list.weights.take() else { return 0 };
+    let before = list.pairs.len();
+    let mut weights = weights.into_iter();
+    list.pairs.retain(|_| weights.next() != Some(0.0));
+    before - list.pairs.len()
+}
+
+/// The edges of a file, by the reader of its format.
+fn edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    let format = match options.input_format {
+        Some(format) => format,
+        None => detect::detect(path)?,
+    };
+    match format {
+        InputFormat::Edges => text::read(path, options),
+        InputFormat::NetworkxEdges => networkx::read(path, options),
+        InputFormat::Adjacency => adjacency::read(path, options),
+        InputFormat::Graphml => graphml::read(path, options),
+        InputFormat::Gexf => gexf::read(path, options),
+        InputFormat::Gml => gml::read(path, options),
+        InputFormat::Pajek => pajek::read(path, options),
+        InputFormat::Dot => dot::read(path, options),
+        InputFormat::Json => json::read(path, options),
+        InputFormat::Jsonl => json::read_lines(path, options),
+        InputFormat::Metis => metis::read(path, without_table_options(path, options)?),
+        InputFormat::Mtx => matrix_market::read(path, without_table_options(path, options)?),
+        InputFormat::Npy => numpy::read(path, options),
+        InputFormat::Npz => scipy::read(path, without_table_options(path, options)?),
+        #[cfg(feature = "parquet")]
+        InputFormat::Parquet => parquet::read(path, options),
+        #[cfg(feature = "parquet")]
+        InputFormat::Arrow => arrow::read(path, options),
+        #[cfg(not(feature = "parquet"))]
+        InputFormat::Parquet | InputFormat::Arrow => {
+            let message = "this build has no Parquet or Arrow support; build with --features \
+                           parquet";
+            Err(Error::file(path, message))
+        }
+    }
 }
 
 /// The resident memory for this many bytes of data: an eighth more for fragmentation, and what
@@ -104,13 +182,24 @@ pub(super) fn resident(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 8).saturating_add(OVERHEAD)
 }
 
-/// The path of a matrix, for which no nodes file may be given.
-fn without_nodes<'a>(path: &'a Path, nodes: Option<&Path>) -> Result<&'a Path> {
-    if nodes.is_some() {
-        let problem = Problem::from("a matrix already has all its nodes");
+/// The options for a matrix or METIS graph, which has all its nodes, and no columns to choose from.
+fn without_table_options<'a>(path: &Path, options: &'a ReadOptions) -> Result<&'a ReadOptions> {
+    if options.nodes.is_some() {
+        let problem = Problem::from("the file already has all its nodes");
         return Err(Error::file(path, problem.omit("nodes")));
     }
-    Ok(path)
+    without_columns(path, options)
+}
+
+/// The options for a format that has no columns to choose from.
+fn without_columns<'a>(path: &Path, options: &'a ReadOptions) -> Result<&'a ReadOptions> {
+    match options.chooses_columns() {
+        None => Ok(options),
+        Some(name) => {
+            let problem = Problem::from("this format has no columns to choose from");
+            Err(Error::file(path, problem.omit(name)))
+        }
+    }
 }
 
 /// The number of nodes of a matrix.
@@ -140,39 +229,6 @@ fn check_node_count(nodes: usize, entries: usize) -> Result<(), String> {
          expected at most {NODES_PER_ENTRY} nodes per entry: store the edges as an edge list and the \
          isolated nodes in a nodes file"
     ))
-}
-
-/// A small text file as lines, without blank lines and comments.
-pub(super) struct TextLines(String);
-
-impl TextLines {
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        Ok(Self(read_text(path)?))
-    }
-
-    /// Lines with their numbers, counted from 1.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
-        (1..)
-            .zip(self.0.lines())
-            .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with(['#', '%']))
-    }
-
-    /// The size of the text.
-    pub(super) fn bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
-}
-
-/// The ids in the first column of a nodes file.
-fn node_ids(path: &Path) -> Result<Vec<String>> {
-    let ids: Vec<String> = TextLines::read(path)?
-        .iter()
-        .map(|(_, line)| line.split('\t').next().unwrap_or(line).trim().to_owned())
-        .collect();
-    if ids.is_empty() {
-        return Err(Error::file(path, "no node ids found; expected one per line"));
-    }
-    Ok(ids)
 }
 
 #[cfg(test)]

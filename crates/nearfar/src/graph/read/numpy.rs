@@ -7,18 +7,19 @@
 
 use std::path::Path;
 
-use super::EdgeFile;
 use super::ids::EdgeCollector;
+use super::{EdgeFile, ReadOptions, without_columns};
 use crate::error::{Error, Result};
 use crate::file::npy::Array;
 use crate::file::{Id, open, read_error};
 
 /// Reads an edge array.
-pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    let options = without_columns(path, options)?;
     let array = Array::read(open(path)?).map_err(|e| read_error(path, e))?;
     let layout = EdgeLayout::of(&array).map_err(|message| Error::file(path, message))?;
-    let mut edges = EdgeCollector::with_node_file(nodes)?;
-    let mut weights = layout.weighted.then(Vec::new);
+    let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
+    let mut weights = (layout.weighted && !options.no_weights).then(Vec::new);
     for edge in 0..layout.edges {
         let id = |column| {
             let id = array.whole(layout.position(edge, column));
@@ -27,17 +28,21 @@ pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
         };
         edges.push(id(0)?, id(1)?);
         if let Some(weights) = &mut weights {
-            weights.push(array.number(layout.position(edge, 2)));
+            let weight = array.weight(layout.position(edge, 2));
+            let fail = |m| Error::file(path, format!("edge {}: {m}", edge + 1));
+            weights.push(weight.map_err(fail)?);
         }
     }
     let note = (array.shape == [2, 3] && !layout.weighted)
-        .then(|| "shape (2, 3) was read as three edges, sources above targets".to_owned());
+        .then(|| "shape (2, 3) was read as three edges, sources above targets".into());
     let array_bytes = array.bytes();
     drop(array);
     let file = edges.finish(weights, 0);
     // Ids are assigned after the array was dropped: the two were not in memory together.
     let buffers = array_bytes.saturating_sub(file.list.ids.bytes()).max(file.buffers);
-    Ok(EdgeFile { notes: note.into_iter().collect(), buffers, ..file })
+    let mut file = EdgeFile { buffers, ..file };
+    file.notes.extend(note);
+    Ok(file)
 }
 
 /// Where the values of an edge are in the array.

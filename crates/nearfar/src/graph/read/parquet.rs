@@ -1,5 +1,5 @@
 //! Edges in Parquet files, `.parquet`: a column of sources, a column of targets, and optionally one
-//! of weights.
+//! of weights, chosen like those of a table of text.
 //!
 //! The file is read in batches of rows, each column in the type it is stored in. Ids are integers
 //! or text, even within one file: 7 and "7" are the same node.
@@ -12,32 +12,34 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use super::EdgeFile;
+use super::columns::{Choice, Columns, Kind, Table};
+use super::dialect::are_times;
 use super::ids::EdgeCollector;
+use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file::open_seekable;
-use crate::file::parquet::{Column, broken, is_id, is_plain};
+use crate::file::Id;
+use crate::file::parquet::{CheckedFile, Column, broken, is_id, is_plain};
 
 /// Batches, pages and dictionaries of three columns, in bytes.
 const BUFFERS: u64 = 16 << 20;
-/// Names of the columns of sources and targets.
-const ENDS: [(&str, &str); 3] = [("source", "target"), ("src", "dst"), ("from", "to")];
 
 /// Reads the edges of a file.
-pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     // The library panics on some broken files, such as one without its dictionary page. A failed
     // read leaves nothing behind, so unwinding is safe.
-    catch_unwind(AssertUnwindSafe(|| read_edges(path, nodes)))
+    catch_unwind(AssertUnwindSafe(|| read_edges(path, options)))
         .unwrap_or_else(|_| Err(broken(path, "a page cannot be decoded")))
 }
 
-fn read_edges(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
+fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let fail = |message: String| Error::file(path, message);
     let broken = |error: ParquetError| broken(path, error);
-    let file = SerializedFileReader::new(open_seekable(path)?).map_err(broken)?;
+    let file = SerializedFileReader::new(CheckedFile::open(path)?).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
-    let chosen = choose(schema).map_err(fail)?;
-    let mut edges = EdgeCollector::with_node_file(nodes)?;
+    let choice = choose(path, &file, options)?;
+    let Columns { source, target, weight, .. } = choice.columns;
+    let chosen: Vec<usize> = [source, target].into_iter().chain(weight).collect();
+    let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
     let mut weights = (chosen.len() == 3).then(Vec::new);
     let mut row = 0;
     for group in 0..file.num_row_groups() {
@@ -59,39 +61,76 @@ fn read_edges(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
                 let id = |column: usize| columns[column].id(at, row).map_err(fail);
                 edges.push(id(0)?, id(1)?);
                 if let Some(weights) = &mut weights {
-                    weights.push(columns[2].number(at));
+                    weights.push(columns[2].weight(at, row).map_err(fail)?);
                 }
             }
             row += rows[0];
         }
     }
-    Ok(edges.finish(weights, BUFFERS))
+    let mut file = edges.finish(weights, BUFFERS);
+    file.origin.columns = choice.used;
+    file.notes.extend(choice.notes);
+    Ok(file)
 }
 
-/// The indices of the columns of sources, targets and, if there is one, weights.
-fn choose(schema: &SchemaDescriptor) -> Result<Vec<usize>, String> {
+/// The columns of sources, targets and, if there is one, weights.
+fn choose(
+    path: &Path,
+    file: &SerializedFileReader<CheckedFile>,
+    options: &ReadOptions,
+) -> Result<Choice> {
+    let schema = file.metadata().file_metadata().schema_descr();
     let columns = schema.columns();
-    let find = |name: &str| {
-        columns.iter().position(|column| column.path().string().eq_ignore_ascii_case(name))
-    };
-    let ends = ENDS.iter().find_map(|(source, target)| Some([find(source)?, find(target)?]));
-    let Some(ends) = ends else {
-        let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
-        return Err(format!(
-            "no columns 'source' and 'target' (or src and dst, from and to); found: {}",
-            names.join(", ")
-        ));
-    };
-    let weight = find("weight");
-    for at in ends {
-        check(&columns[at], is_id, "expected integers or text")?;
+    let mut kinds = Vec::new();
+    for (at, column) in columns.iter().enumerate() {
+        kinds.push(kind(file, schema, at, column).map_err(|error| broken(path, error))?);
     }
-    if let Some(at) = weight {
+    let names = columns.iter().map(|column| column.path().string()).collect();
+    let table = Table { names: Some(names), kinds };
+    let choice = table.choose(options).map_err(|problem| Error::file(path, problem))?;
+    let fail = |message: String| Error::file(path, message);
+    for at in [choice.columns.source, choice.columns.target] {
+        check(&columns[at], is_id, "expected integers or text").map_err(fail)?;
+    }
+    if let Some(at) = choice.columns.weight {
         let is_weight =
             |kind| matches!(kind, Type::FLOAT | Type::DOUBLE | Type::INT32 | Type::INT64);
-        check(&columns[at], is_weight, "expected floats or integers")?;
+        check(&columns[at], is_weight, "expected floats or integers").map_err(fail)?;
     }
-    Ok(ends.into_iter().chain(weight).collect())
+    Ok(choice)
+}
+
+/// What a column holds, by its type and, for integers, by its first values.
+fn kind(
+    file: &SerializedFileReader<CheckedFile>,
+    schema: &SchemaDescriptor,
+    at: usize,
+    column: &ColumnDescriptor,
+) -> Result<Kind, ParquetError> {
+    use ConvertedType as T;
+    let is_time = matches!(
+        column.converted_type(),
+        T::DATE | T::TIMESTAMP_MILLIS | T::TIMESTAMP_MICROS | T::TIME_MILLIS | T::TIME_MICROS
+    );
+    match column.physical_type() {
+        _ if is_time => Ok(Kind::Time),
+        _ if !is_plain(column) => Ok(Kind::Text),
+        Type::FLOAT | Type::DOUBLE => Ok(Kind::Number),
+        Type::INT64 if file.num_row_groups() > 0 => {
+            let group = file.get_row_group(0)?;
+            let mut values = Column::open(&*group, schema, at)?;
+            let Ok(rows) = values.next_batch(0)? else { return Ok(Kind::Number) };
+            let integer = |at| match values.id(at, 0) {
+                Ok(Id::Integer(value)) => Some(value),
+                _ => None,
+            };
+            let integers: Option<Vec<u64>> = (0..rows).map(integer).collect();
+            let is_time = integers.is_some_and(|integers| are_times(&integers));
+            Ok(if is_time { Kind::Time } else { Kind::Number })
+        }
+        Type::INT32 | Type::INT64 => Ok(Kind::Number),
+        _ => Ok(Kind::Text),
+    }
 }
 
 fn check(

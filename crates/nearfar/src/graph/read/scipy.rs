@@ -12,14 +12,14 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::{EdgeList, Node, NodeIds};
-use super::{EdgeFile, check_node_count, square};
+use super::super::{Direction, EdgeList, Node, NodeIds, Origin};
+use super::{EdgeFile, ReadOptions, check_node_count, square};
 use crate::error::{Error, Result};
 use crate::file::npy::Array;
 use crate::file::{open_seekable, read_error};
 
 /// Reads a matrix as a graph.
-pub(super) fn read(path: &Path) -> Result<EdgeFile> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut archive = Archive::open(path)?;
     let fail = |message: String| Error::file(path, message);
     let format = archive.get("format")?.text().unwrap_or_default();
@@ -47,13 +47,19 @@ pub(super) fn read(path: &Path) -> Result<EdgeFile> {
         Some(len) if len >= pairs.len() && data.is_numeric() => {}
         _ => return Err(fail(format!("'data' is not {} numbers", pairs.len()))),
     }
-    let weights: Vec<f32> = (0..pairs.len()).map(|at| data.number(at)).collect();
+    let weight = |at| match data.weight(at) {
+        Ok(weight) if options.no_weights => Ok(f32::from(u8::from(weight != 0.0))),
+        Err(_) if options.no_weights => Ok(1.0),
+        weight => weight.map_err(|message| fail(format!("entry {at}: {message}"))),
+    };
+    let weights = (0..pairs.len()).map(weight).collect::<Result<Vec<f32>>>()?;
     // The ones of an adjacency matrix are not weights.
     let buffers = positions.max(data.bytes() + 4 * weights.len() as u64);
     let unweighted = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
     let weights = (!unweighted).then_some(weights);
     let list = EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } };
-    Ok(EdgeFile { list, notes: Vec::new(), buffers })
+    let origin = Origin { direction: Direction::Entries, ..Origin::default() };
+    Ok(EdgeFile { origin, ..EdgeFile::of(list, buffers) })
 }
 
 fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, Node)>, String> {

@@ -1,0 +1,284 @@
+//! Edges in Arrow IPC: files, `.arrow` and `.feather` (version 2), and streams.
+//!
+//! A file is `ARROW1`, two zeros, a stream of messages, and a footer that says where they are. The
+//! stream is all that is read. Columns are chosen as in other tables.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::{MessageHeader, root_as_message};
+use arrow_schema::{DataType, Schema};
+
+use super::super::Origin;
+use super::attributes::without;
+use super::columns::{Columns, Kind, Table};
+use super::ids::EdgeCollector;
+use super::{EdgeFile, ReadOptions};
+use crate::error::{Error, Result};
+use crate::file::{Id, read_all};
+
+/// Reads the edges of a file or stream.
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    without(path, options, &["header", "sep"])?;
+    // The library panics on some broken files. A failed read leaves nothing behind, so unwinding is
+    // safe.
+    catch_unwind(AssertUnwindSafe(|| read_edges(path, options)))
+        .unwrap_or_else(|_| Err(broken(path, "a message cannot be decoded")))
+}
+
+/// The error for a file that the Arrow library cannot decode.
+fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
+    let reason = format!("{error}; the file is truncated or not Arrow: download or write it again");
+    Error::unreadable(path, reason)
+}
+
+fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
+    let bytes = Buffer::from_vec(read_all(path)?);
+    let size = bytes.len() as u64;
+    let mut messages = Messages::of(bytes).map_err(|error| broken(path, error))?;
+    let mut decoder = StreamDecoder::new();
+    let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
+    let mut chosen = None;
+    let mut weights = None;
+    let mut row = 0;
+    while let Some(mut message) = messages.next().map_err(|error| broken(path, error))? {
+        // A message without a body is decoded only with the next one.
+        let mut batches = Vec::new();
+        while !message.is_empty() {
+            batches.extend(decoder.decode(&mut message).map_err(|error| broken(path, error))?);
+        }
+        if chosen.is_none()
+            && let Some(schema) = decoder.schema()
+        {
+            let choice = table(&schema).choose(options);
+            let choice = choice.map_err(|problem| Error::file(path, problem))?;
+            check(&schema, &choice.columns).map_err(|message| Error::file(path, message))?;
+            weights = choice.columns.weight.map(|_| Vec::new());
+            chosen = Some(choice);
+        }
+        let Some(choice) = &chosen else { continue };
+        for batch in batches {
+            add(&batch, row, choice.columns, &mut edges, weights.as_mut())
+                .map_err(|message| Error::file(path, message))?;
+            row += batch.num_rows();
+        }
+    }
+    let Some(choice) = chosen else {
+        return Err(Error::file(path, "no edges found"));
+    };
+    let origin = Origin { format: Some("Arrow"), columns: choice.used, ..Origin::default() };
+    Ok(EdgeFile { origin, notes: choice.notes, ..edges.finish(weights, 2 * size) })
+}
+
+/// The messages of a stream, each with its body. What their headers claim is checked before they
+/// are decoded, because the decoder allocates for it.
+struct Messages {
+    rest: Buffer,
+}
+
+impl Messages {
+    fn of(bytes: Buffer) -> Result<Self, &'static str> {
+        const MAGIC: &[u8] = b"ARROW1";
+        if !bytes.starts_with(MAGIC) {
+            return Ok(Self { rest: bytes });
+        }
+        // The magic is also at the end.
+        if bytes.len() < 16 || !bytes.ends_with(MAGIC) {
+            return Err("the footer is missing");
+        }
+        Ok(Self { rest: bytes.slice(8) })
+    }
+
+    /// The next message.
+    fn next(&mut self) -> Result<Option<Buffer>, String> {
+        const CONTINUATION: [u8; 4] = [0xff; 4];
+        let truncated = || "the stream ends in the middle of a message".to_owned();
+        let bytes = self.rest.as_slice();
+        // Before version 0.15, there was no continuation mark.
+        let prefix = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let length = bytes.get(prefix - 4..prefix).ok_or_else(truncated)?;
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+        if length == 0 {
+            return Ok(None);
+        }
+        let header = bytes.get(prefix..prefix + length).ok_or_else(truncated)?;
+        let message = root_as_message(header).map_err(|error| error.to_string())?;
+        let body = usize::try_from(message.bodyLength()).map_err(|_| truncated())?;
+        let end = (prefix + length).checked_add(body).filter(|&end| end <= bytes.len());
+        let end = end.ok_or_else(truncated)?;
+        let body = &bytes[prefix + length..end];
+        let batch = match message.header_type() {
+            MessageHeader::RecordBatch => message.header_as_record_batch(),
+            MessageHeader::DictionaryBatch => {
+                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+            }
+            _ => None,
+        };
+        if let Some(batch) = batch {
+            let compressed = batch.compression().is_some();
+            for buffer in batch.buffers().iter().flatten() {
+                let range = usize::try_from(buffer.offset())
+                    .ok()
+                    .zip(usize::try_from(buffer.length()).ok())
+                    .and_then(|(start, length)| Some(start..start.checked_add(length)?));
+                let bytes = range.and_then(|range| body.get(range)).ok_or_else(truncated)?;
+                if compressed {
+                    check_size(bytes)?;
+                }
+            }
+        }
+        let message = self.rest.slice_with_length(0, end);
+        self.rest.advance(end);
+        Ok(Some(message))
+    }
+}
+
+/// Checks the size that a compressed buffer claims to have. The highest ratio of the codecs is that
+/// of zstd, whose shortest block is of 4 bytes and holds 128 KiB.
+fn check_size(bytes: &[u8]) -> Result<(), String> {
+    const RATIO: u64 = (128 << 10) / 4;
+    let Some((claim, data)) = bytes.split_first_chunk::<8>() else { return Ok(()) };
+    let claim = i64::from_le_bytes(*claim);
+    // −1 stands for data that is not compressed.
+    if claim > 0 && claim.unsigned_abs() > RATIO * (data.len() as u64 + 1) {
+        return Err(format!("a buffer of {} bytes that claims to hold {claim}", data.len()));
+    }
+    Ok(())
+}
+
+fn table(schema: &Schema) -> Table {
+    let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let kind = |kind: &DataType| match kind {
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Kind::Time,
+        kind if is_integer(kind) || is_float(kind) => Kind::Number,
+        _ => Kind::Text,
+    };
+    let kinds = schema.fields().iter().map(|field| kind(field.data_type())).collect();
+    Table { names: Some(names), kinds }
+}
+
+fn is_integer(kind: &DataType) -> bool {
+    kind.is_integer()
+}
+
+fn is_float(kind: &DataType) -> bool {
+    matches!(kind, DataType::Float32 | DataType::Float64)
+}
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// Checks the types of the chosen columns.
+fn check(schema: &Schema, columns: &Columns) -> Result<(), String> {
+    let wrong = |at: usize, expected: &str| {
+        let field = schema.field(at);
+        let (name, kind) = (field.name(), field.data_type());
+        Err(format!("column '{name}' is stored as {kind}; expected {expected}: convert it"))
+    };
+    for at in [columns.source, columns.target] {
+        let kind = match schema.field(at).data_type() {
+            DataType::Dictionary(_, values) => values,
+            kind => kind,
+        };
+        if !is_integer(kind) && !is_text(kind) {
+            return wrong(at, "integers or text");
+        }
+    }
+    match columns.weight {
+        Some(at) => {
+            let kind = schema.field(at).data_type();
+            if is_integer(kind) || is_float(kind) {
+                Ok(())
+            } else {
+                wrong(at, "floats or integers")
+            }
+        }
+        None => Ok(()),
+    }
+}
+
+/// Adds the edges of a batch, which `before` rows precede.
+fn add(
+    batch: &RecordBatch,
+    before: usize,
+    columns: Columns,
+    edges: &mut EdgeCollector,
+    mut weights: Option<&mut Vec<f32>>,
+) -> Result<(), String> {
+    let fail = |at: usize, row: usize, problem: &str| {
+        let schema = batch.schema();
+        let name = schema.field(at).name().clone();
+        format!("column '{name}', row {}: {problem}", before + row + 1)
+    };
+    let column = |at: usize| batch.column(at).as_ref();
+    let expected = "node ids must be integers ≥ 0 or non-empty text; drop or fill such rows";
+    for row in 0..batch.num_rows() {
+        let end = |at: usize| id(column(at), row).ok_or_else(|| fail(at, row, expected));
+        edges.push(end(columns.source)?, end(columns.target)?);
+        if let (Some(weights), Some(at)) = (&mut weights, columns.weight) {
+            let weight = number(column(at), row);
+            weights.push(weight.ok_or_else(|| fail(at, row, "no weight; drop or fill such rows"))?);
+        }
+    }
+    Ok(())
+}
+
+/// The node id in a row; none if it is null or cannot be one.
+fn id(column: &dyn Array, row: usize) -> Option<Id<'_>> {
+    if column.is_null(row) {
+        return None;
+    }
+    let text = match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value(row),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(row),
+        DataType::Utf8View => column.as_string_view().value(row),
+        DataType::Dictionary(..) => {
+            let dictionary = column.as_any_dictionary();
+            let Id::Integer(key) = id(dictionary.keys(), row)? else { return None };
+            let values = dictionary.values().as_ref();
+            let key = usize::try_from(key).ok().filter(|&key| key < values.len())?;
+            // Dictionaries in dictionaries were refused.
+            return id(values, key);
+        }
+        _ => return integer(column, row).map(Id::Integer),
+    };
+    (!text.is_empty()).then_some(Id::Text(text))
+}
+
+fn integer(column: &dyn Array, row: usize) -> Option<u64> {
+    match column.data_type() {
+        DataType::Int8 => column.as_primitive::<Int8Type>().value(row).try_into().ok(),
+        DataType::Int16 => column.as_primitive::<Int16Type>().value(row).try_into().ok(),
+        DataType::Int32 => column.as_primitive::<Int32Type>().value(row).try_into().ok(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).try_into().ok(),
+        DataType::UInt8 => Some(column.as_primitive::<UInt8Type>().value(row).into()),
+        DataType::UInt16 => Some(column.as_primitive::<UInt16Type>().value(row).into()),
+        DataType::UInt32 => Some(column.as_primitive::<UInt32Type>().value(row).into()),
+        DataType::UInt64 => Some(column.as_primitive::<UInt64Type>().value(row)),
+        _ => None,
+    }
+}
+
+/// The number in a row; NaN where an integer is negative, which is no weight.
+fn number(column: &dyn Array, row: usize) -> Option<f32> {
+    if column.is_null(row) {
+        return None;
+    }
+    Some(match column.data_type() {
+        DataType::Float32 => column.as_primitive::<Float32Type>().value(row),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row) as f32,
+        _ => integer(column, row).map_or(f32::NAN, |value| value as f32),
+    })
+}

@@ -1,0 +1,166 @@
+//! What was read, for the user: one line, or an entry of JSON.
+
+use std::fmt::{self, Display};
+
+use serde::{Serialize, Serializer};
+
+use super::{Components, Dataset, Direction, Dropped, Repeats, Storage};
+use crate::budget::grouped;
+use crate::error::Problem;
+
+/// How a file states its edges, and how it was understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// The format, where it is not plain columns: `GraphML`, `Matrix Market`, …
+    pub format: Option<&'static str>,
+    /// What the file says about direction.
+    pub direction: Direction,
+    /// How often the file holds each edge.
+    pub storage: Storage,
+    /// The line that names the columns, counted from 1.
+    pub header: Option<u64>,
+    /// The columns that were read, where they are not the first ones.
+    pub columns: Option<UsedColumns>,
+    /// How the weights of repeated edges were merged.
+    pub repeats: Repeats,
+}
+
+/// The columns of a table that were read, by name, or by number where they have no names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct UsedColumns {
+    /// The column of the sources.
+    pub source: String,
+    /// The column of the targets.
+    pub target: String,
+    /// The column of the weights.
+    pub weight: Option<String>,
+}
+
+/// What was read: the first line of every command, as text or as JSON.
+///
+/// ```
+/// use nearfar::graph::{ReadOptions, ReadSummary, read};
+/// let karate = read("builtin:karate", &ReadOptions::default())?;
+/// let summary = ReadSummary::new("builtin:karate", &karate, 0.0).to_string();
+/// let expected = "34 nodes, 78 edges, undirected, unweighted, 1 component (0.00 s)";
+/// assert_eq!(summary, format!("read builtin:karate: {expected}"));
+/// # Ok::<(), nearfar::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadSummary {
+    /// The file, folder or built-in graph.
+    pub source: String,
+    /// The number of nodes.
+    pub nodes: usize,
+    /// The number of undirected edges.
+    pub edges: usize,
+    /// Whether edges have weights.
+    pub weighted: bool,
+    /// The number of connected components.
+    pub components: usize,
+    /// How the file states its edges.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The edges that are not in the graph, by reason.
+    pub dropped: Dropped,
+    /// How ambiguous input was interpreted.
+    #[serde(serialize_with = "as_text")]
+    pub notes: Vec<Problem>,
+    /// The time that reading took. Not serialised: the same run gives the same JSON.
+    #[serde(skip)]
+    pub seconds: f64,
+}
+
+impl ReadSummary {
+    /// Describes a dataset that was read from `source` in so many seconds.
+    pub fn new(source: &str, dataset: &Dataset, seconds: f64) -> Self {
+        let graph = &dataset.graph;
+        Self {
+            source: source.to_owned(),
+            nodes: graph.nodes(),
+            edges: graph.edges(),
+            weighted: graph.is_weighted(),
+            components: Components::new(graph).len(),
+            origin: dataset.origin.clone(),
+            dropped: dataset.dropped,
+            notes: dataset.notes.clone(),
+            seconds,
+        }
+    }
+
+    /// The direction of the edges, as stated and as read.
+    fn direction(&self) -> String {
+        let merged = match (self.weighted, self.origin.repeats) {
+            (false, _) => "",
+            (true, Repeats::Sum) => ", weights w(i,j) + w(j,i)",
+            (true, Repeats::Max) => ", weights max(w(i,j), w(j,i))",
+            (true, Repeats::First) => ", the first of w(i,j) and w(j,i)",
+        };
+        match (self.origin.direction, self.origin.storage) {
+            (Direction::Directed, _) => "directed edges read as undirected".to_owned(),
+            (Direction::Entries, Storage::Asymmetric) => {
+                format!("asymmetric matrix read as undirected{merged}")
+            }
+            (Direction::Unstated, Storage::Both) => {
+                "undirected (listed in both directions)".to_owned()
+            }
+            _ => "undirected".to_owned(),
+        }
+    }
+}
+
+impl Display for ReadSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { origin, dropped, .. } = self;
+        write!(f, "read {}: ", self.source)?;
+        if let Some(format) = origin.format {
+            write!(f, "{format}, ")?;
+        }
+        write!(
+            f,
+            "{}, {}, {}, {}",
+            counted(self.nodes, "node"),
+            counted(self.edges, "edge"),
+            self.direction(),
+            if self.weighted { "weighted" } else { "unweighted" },
+        )?;
+        write!(f, ", {}", counted(self.components, "component"))?;
+        if let Some(line) = origin.header {
+            write!(f, ", header in line {line}")?;
+        }
+        if let Some(UsedColumns { source, target, weight }) = &origin.columns {
+            write!(f, ", columns {source} and {target}")?;
+            if let Some(weight) = weight {
+                write!(f, ", weights from {weight}")?;
+            }
+        }
+        if dropped.repeats > 0 {
+            write!(f, ", merged {}", counted(dropped.repeats, "repeated edge"))?;
+            match (self.weighted, origin.repeats) {
+                (false, _) => {}
+                (true, Repeats::Sum) => write!(f, " (weights added)")?,
+                (true, Repeats::Max) => write!(f, " (largest weights)")?,
+                (true, Repeats::First) => write!(f, " (first weights)")?,
+            }
+        }
+        let dropped: Vec<String> =
+            [(dropped.self_loops, "self-loop"), (dropped.zero_weights, "zero-weight edge")]
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, noun)| counted(count, noun))
+                .collect();
+        if !dropped.is_empty() {
+            write!(f, ", dropped {}", dropped.join(" and "))?;
+        }
+        write!(f, " ({:.2} s)", self.seconds)
+    }
+}
+
+/// A count with its noun: `1 edge`, `2 000 edges`.
+fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+}
+
+fn as_text<S: Serializer>(notes: &[Problem], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(notes.iter().map(Problem::to_string))
+}
