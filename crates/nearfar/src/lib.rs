@@ -10,7 +10,7 @@ pub mod simd;
 
 mod matrix;
 
-mod file;
+pub mod file;
 
 pub mod rng;
 

@@ -8,7 +8,13 @@ use std::str::FromStr;
 use super::read::{self, TextLines};
 use super::{Components, Dropped, Graph, Node, NodeIds, StringIds};
 use crate::error::{Error, Result};
-use crate::file::write_whole;
+use crate::file::{FileSet, check_not_input, check_writable, read_set};
+
+/// The file of a dataset folder that has to be there.
+pub(crate) const EDGES: &str = "edges.tsv";
+
+/// All files of a dataset folder.
+const FILES: [&str; 4] = [EDGES, "nodes.tsv", "labels.tsv", "splits.tsv"];
 
 /// A graph with optional labels and splits.
 #[derive(Clone, Debug)]
@@ -65,7 +71,11 @@ impl Dataset {
     /// Reads a folder: `edges.tsv` and, if they exist, `nodes.tsv`, `labels.tsv` and
     /// `splits.tsv`; each may have `.gz` or `.zst` appended.
     pub(crate) fn read_folder(folder: &Path, nodes: Option<&Path>) -> Result<Self> {
-        let edges = find(folder, "edges.tsv").ok_or_else(|| {
+        read_set(&folder.join(EDGES), || Self::read_files(folder, nodes))
+    }
+
+    fn read_files(folder: &Path, nodes: Option<&Path>) -> Result<Self> {
+        let edges = find(folder, EDGES).ok_or_else(|| {
             Error::file(folder, "a dataset folder needs edges.tsv (or .gz, .zst); none found")
         })?;
         let own_nodes = find(folder, "nodes.tsv");
@@ -82,7 +92,29 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Writes the folder that [`read`](super::read()) reads. Each file is written atomically.
+    /// Fails if [`write_folder`](Self::write_folder) would fail because of what is in the folder, or
+    /// would replace one of the files that are read. Call it before a long computation.
+    pub fn check_folder<'a>(
+        folder: &Path,
+        inputs: impl IntoIterator<Item = &'a Path> + Clone,
+    ) -> Result<()> {
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        FILES.iter().try_for_each(|name| {
+            let file = folder.join(name);
+            check_writable(&file)?;
+            check_not_input(&file, inputs.clone())
+        })
+    }
+
+    /// The files that are read of a dataset folder.
+    pub fn files(folder: &Path) -> Vec<PathBuf> {
+        FILES.iter().filter_map(|name| find(folder, name)).collect()
+    }
+
+    /// Writes the folder that [`read`](super::read()) reads: all of its files or, if that fails,
+    /// none.
     pub fn write_folder(&self, folder: &Path) -> Result<()> {
         let ids = self.graph.ids();
         let rows = || 0..self.graph.nodes() as Node;
@@ -101,8 +133,9 @@ impl Dataset {
             edges.push('\n');
         }
         std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
-        write_whole(&folder.join("edges.tsv"), |out| out.write_all(edges.as_bytes()))?;
-        write_whole(&folder.join("nodes.tsv"), |out| out.write_all(nodes.as_bytes()))?;
+        let mut set = FileSet::default();
+        set.add(&folder.join(EDGES), |out| out.write_all(edges.as_bytes()))?;
+        set.add(&folder.join("nodes.tsv"), |out| out.write_all(nodes.as_bytes()))?;
         if let Some(labels) = &self.labels {
             let mut text = String::new();
             for row in rows() {
@@ -112,7 +145,7 @@ impl Dataset {
                     .collect();
                 let _ = writeln!(text, "{}\t{}", ids.get(row), of.join(","));
             }
-            write_whole(&folder.join("labels.tsv"), |out| out.write_all(text.as_bytes()))?;
+            set.add(&folder.join("labels.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
         if let Some(splits) = &self.splits {
             let mut text = String::new();
@@ -121,9 +154,15 @@ impl Dataset {
                     let _ = writeln!(text, "{}\t{}", ids.get(row), split.name());
                 }
             }
-            write_whole(&folder.join("splits.tsv"), |out| out.write_all(text.as_bytes()))?;
+            set.add(&folder.join("splits.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
-        Ok(())
+        // What was there before may belong to other nodes.
+        for (name, written) in
+            [("labels.tsv", self.labels.is_some()), ("splits.tsv", self.splits.is_some())]
+        {
+            packed(folder, name).skip(usize::from(written)).for_each(|path| set.remove(path));
+        }
+        set.commit()
     }
 
     /// The largest component alone. Its nodes keep their ids.
@@ -308,5 +347,10 @@ fn for_each_node_line(
 
 /// The file with this name in a folder, plain or compressed.
 pub(crate) fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    ["", ".gz", ".zst"].iter().map(|end| folder.join(format!("{name}{end}"))).find(|p| p.exists())
+    packed(folder, name).find(|path| path.exists())
+}
+
+/// The plain and the compressed names of a file in a folder.
+fn packed(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
+    ["", ".gz", ".zst"].into_iter().map(move |end| folder.join(format!("{name}{end}")))
 }

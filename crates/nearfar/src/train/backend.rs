@@ -136,6 +136,7 @@ pub(crate) fn run(
 ) -> Result<Vec<f32>> {
     let mut first = 0;
     if let Some(checkpoint) = checkpoint {
+        checkpoint.check_epoch(plan.epochs)?;
         backend.restore(&checkpoint.vectors, &checkpoint.state)?;
         first = checkpoint.epoch;
     }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
-use crate::graph::dataset::{Known, find, read_splits as read_known_splits};
+use crate::file::settle;
+use crate::graph::dataset::{EDGES, Known, find, read_splits as read_known_splits};
 use crate::graph::{Labels, Splits};
 
 /// Reads the labels of nodes that have vectors: a file of lines `node<TAB>label`, or the dataset
@@ -57,6 +58,7 @@ fn in_folder(path: &Path, name: &str) -> Result<Option<PathBuf>> {
     if !path.is_dir() {
         return Ok(None);
     }
+    settle(&path.join(EDGES))?;
     let missing = || Error::file(path, format!("no {name} in this folder; give a file"));
     find(path, name).map(Some).ok_or_else(missing)
 }
