@@ -1,15 +1,14 @@
-//! Observing training: plan, progress, records, Ctrl-C.
+//! Observing training: plan, progress, records, signals.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::train::{Checkpoint, Event, Recorder, Sink, State, TrainPlan};
 
-use crate::{Interrupted, print};
+use crate::{Interrupted, print, signals};
 
-/// Shows plan and progress, keeps the records, and notices Ctrl-C.
+/// Shows plan and progress, keeps the records, and ends training at a signal.
 pub(super) struct Observer {
     recorder: Recorder,
     /// Completed epochs.
@@ -22,25 +21,9 @@ pub(super) struct Observer {
     bar: ProgressBar,
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on the first Ctrl-C ends training, and the second one the program.
-fn catch_ctrl_c() -> anyhow::Result<()> {
-    static CAUGHT: AtomicBool = AtomicBool::new(false);
-    if !CAUGHT.swap(true, Relaxed) {
-        ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Relaxed) {
-                std::process::exit(130);
-            }
-        })?;
-    }
-    Ok(())
-}
-
 impl Observer {
     /// Observes a run, and records it.
     pub(super) fn new(recorder: Recorder, quiet: bool) -> anyhow::Result<Self> {
-        catch_ctrl_c()?;
         let shown = !quiet && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -53,7 +36,10 @@ impl Observer {
     /// Removes the bar, and returns the record. Fails if the run was interrupted.
     pub(super) fn finish(self) -> anyhow::Result<Recorder> {
         self.bar.finish_and_clear();
-        if INTERRUPTED.load(Relaxed) { Err(Interrupted.into()) } else { Ok(self.recorder) }
+        match signals::keep_going() {
+            ControlFlow::Break(()) => Err(Interrupted.into()),
+            ControlFlow::Continue(()) => Ok(self.recorder),
+        }
     }
 
     fn show(&mut self, done: f64) {
@@ -78,11 +64,6 @@ fn seconds_left(elapsed: f64, first: f64, done: f64) -> Option<f64> {
     (done > first).then(|| elapsed * (1.0 - done) / (done - first))
 }
 
-/// Whether Ctrl-C was pressed.
-fn interrupted() -> ControlFlow<()> {
-    if INTERRUPTED.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-}
-
 impl Sink for Observer {
     fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
         let checkpoint = self.recorder.plan(plan)?;
@@ -90,12 +71,16 @@ impl Sink for Observer {
             print::message(&plan.summary());
             if let Some(checkpoint) = &checkpoint {
                 print::message(&format!("resuming after epoch {}", checkpoint.epoch));
+                let (saved, now) = (checkpoint.kernel(), plan.kernel.name());
+                if saved != now {
+                    print::message(&format!(
+                        "note: the checkpoint is of kernel {saved}, this run of {now}: the result will \
+                         not be that of an uninterrupted run"
+                    ));
+                }
             }
         }
-        Ok(match interrupted() {
-            ControlFlow::Break(()) => ControlFlow::Break(()),
-            ControlFlow::Continue(()) => ControlFlow::Continue(checkpoint),
-        })
+        Ok(ControlFlow::Continue(checkpoint))
     }
 
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
@@ -115,12 +100,12 @@ impl Sink for Observer {
             _ => {}
         }
         self.recorder.event(event)?;
-        Ok(interrupted())
+        Ok(signals::keep_going())
     }
 
     fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
-        self.recorder.state(state, interrupted())?;
-        Ok(ControlFlow::Continue(()))
+        signals::saving(|| self.recorder.state(state, signals::keep_going()))?;
+        Ok(signals::keep_going())
     }
 }
 

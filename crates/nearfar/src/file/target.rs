@@ -66,19 +66,18 @@ fn name(_: FileType) -> &'static str {
     "special file"
 }
 
-/// Fails if writing to `output` would replace one of the files that are read, under whatever name.
+/// Fails if `output` is one of some other files that a run reads or writes, under whatever name.
 pub fn check_not_input<'a>(
     output: &Path,
-    inputs: impl IntoIterator<Item = &'a Path>,
+    others: impl IntoIterator<Item = &'a Path>,
 ) -> Result<()> {
-    let Some(own) = identity(output) else { return Ok(()) };
-    match inputs.into_iter().find(|input| identity(input).as_ref() == Some(&own)) {
+    let own = identity(output);
+    let same = |other: &&Path| *other == output || own.is_some() && identity(other) == own;
+    match others.into_iter().find(same) {
         None => Ok(()),
-        Some(input) => {
-            let reason = format!(
-                "this is the input {}, which would be replaced; give another name",
-                input.display()
-            );
+        Some(other) => {
+            let other = other.display();
+            let reason = format!("{other} is the same file, and would be lost; give another name");
             Err(Error::unwritable(output, reason))
         }
     }
@@ -147,9 +146,10 @@ mod tests {
         for name in ["graph", "soft", "hard", "../graph"] {
             let name = name.replace("..", &format!("../{}", folder.path().file_name().unwrap().display()));
             let error = check(&name).unwrap_err().to_string();
-            assert!(error.contains("this is the input"), "{error}");
+            assert!(error.contains("is the same file"), "{error}");
         }
-        for name in ["other", "missing", "new"] {
+        assert!(check("missing").is_err(), "by its name");
+        for name in ["other", "new"] {
             check(name).unwrap();
         }
     }

@@ -72,18 +72,44 @@ pub(super) fn numbers(
 fn read_log(path: &Path) -> Result<Vec<Value>> {
     let log = read_text(path)?;
     let lines = (1..).zip(log.lines()).filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(number, line)| {
-            let event = parse(path, number, line)?;
-            let fields = ["epoch", "loss", "pairs", "seconds"];
-            if event["event"] == "epoch" && fields.iter().any(|name| !event[name].is_number()) {
-                let message = "an epoch event lacks epoch, loss, pairs or seconds; expected a log \
-                               of nearfar embed";
-                return Err(Error::line(path, number, message));
+    let mut events: Vec<Value> = Vec::new();
+    // Seconds of earlier runs, where a run was resumed.
+    let mut before = 0.0;
+    for (number, line) in lines {
+        let mut event = parse(path, number, line)?;
+        let fail = |message: &str| {
+            Err(Error::line(path, number, format!("{message}; expected a log of nearfar embed")))
+        };
+        if !event.is_object() {
+            return fail("not a JSON object");
+        }
+        // JSON has no NaN: numbers that are not finite are null.
+        let has = |name: &str| event.get(name).is_some_and(|it| it.is_number() || it.is_null());
+        let fields = ["loss", "pairs", "seconds"];
+        match event["event"].as_str() {
+            Some("epoch") if !fields.into_iter().all(has) || !event["epoch"].is_number() => {
+                return fail("an epoch event lacks epoch, loss, pairs or seconds");
             }
-            Ok(event)
-        })
-        .collect()
+            Some("scores") if !event["epoch"].is_number() => {
+                return fail("a scores event lacks epoch");
+            }
+            Some("resumed") => {
+                // What a run did after its checkpoint is done again.
+                let again = |it: &Value| it["epoch"].as_u64() > event["epoch"].as_u64();
+                events.retain(|it| it["event"] == "resumed" || !again(it));
+                let last = events.iter().rev().find(|it| it["event"] == "epoch");
+                before = last.and_then(|it| it["seconds"].as_f64()).unwrap_or(0.0);
+            }
+            // A run that began anew.
+            Some("started") => before = 0.0,
+            _ => {}
+        }
+        if let Some(seconds) = event["seconds"].as_f64() {
+            event["seconds"] = (before + seconds).into();
+        }
+        events.push(event);
+    }
+    Ok(events)
 }
 
 /// The resolved settings of the run: as given, or from the vectors, or from the log.
