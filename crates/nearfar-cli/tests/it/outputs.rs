@@ -39,7 +39,19 @@ fn only_regular_files_are_replaced() {
     }
     fs::create_dir_all(path("dataset/labels.tsv")).unwrap();
     messages += &failure(&["synth", "sparse", "-o", text(&path("dataset"))]);
-    insta::assert_snapshot!(messages.replace(text(folder.path()), "FOLDER"), @"");
+    insta::assert_snapshot!(messages.replace(text(folder.path()), "FOLDER"), @"
+    error: FOLDER/fifo.npy: cannot write: this is a named pipe; only regular files are replaced: give another name
+    error: FOLDER/socket.npy: cannot write: this is a socket; only regular files are replaced: give another name
+    error: FOLDER/folder.npy: cannot write: this is a folder; add a file name
+    error: FOLDER/ids.nodes.tsv: cannot write: this is a folder; add a file name
+    error: FOLDER/broken.npy: cannot write: a symbolic link to a file that does not exist; remove the link
+    error: FOLDER/no/x.npy: cannot write: folder FOLDER/no does not exist; create it or choose another
+    error: /dev/null: cannot write: this is a device; only regular files are replaced: give another name
+    error: /dev/null: cannot write: this is a device; only regular files are replaced: give another name
+    error: -: cannot write: standard output is no file that can be replaced; give the name of a file
+    error: -: cannot write: standard output is no file that can be replaced; give the name of a file
+    error: FOLDER/dataset/labels.tsv: cannot write: this is a folder; add a file name
+    ");
     assert_eq!(names(&path("dataset")), ["labels.tsv"]);
     fs::remove_dir_all(path("dataset")).unwrap();
     assert_eq!(names(folder.path()), before);
@@ -80,7 +92,18 @@ fn inputs_are_never_replaced() {
         run(&["outliers", "@data", "--count", "3", "-o", "@data"]),
     ];
     let messages = messages.concat().replace(text(folder.path()), "FOLDER");
-    insta::assert_snapshot!(messages, @"");
+    insta::assert_snapshot!(messages, @"
+    error: FOLDER/graph.tsv: cannot write: FOLDER/graph.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/hard.tsv: cannot write: FOLDER/graph.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/graph.tsv: cannot write: FOLDER/soft.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/soft.tsv: cannot write: FOLDER/graph.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/x.nodes.tsv: cannot write: FOLDER/x.nodes.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/settings.txt: cannot write: FOLDER/settings.txt is the same file, and the run needs it; give another name
+    error: FOLDER/graph.tsv: cannot write: FOLDER/graph.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/y.npy: cannot write: FOLDER/y.npy is the same file, and the run needs it; give another name
+    error: FOLDER/data/labels.tsv: cannot write: FOLDER/data/labels.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/data/edges.tsv: cannot write: FOLDER/data/edges.tsv is the same file, and the run needs it; give another name
+    ");
     assert!((names(folder.path()), state(folder.path()), state(&path("data"))) == before);
 }
 
@@ -103,14 +126,14 @@ fn a_link_to_a_file_is_written_through() {
 #[test]
 fn a_replaced_dataset_keeps_nothing_of_the_old_one() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let synth = ["synth", "sparse", "-q", "-o"];
-    nearfar(&[&synth[..], &[text(&path("old"))]].concat()).assert().success();
-    nearfar(&[&synth[..], &[text(&path("new"))]].concat()).assert().success();
-    fs::remove_file(path("old/splits.tsv")).unwrap();
-    let outliers = ["outliers", text(&path("old")), "-q", "--count", "2", "-o", text(&path("new"))];
+    let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+    for folder in [&old, &new] {
+        nearfar(&["synth", "sparse", "-q", "-o", text(folder)]).assert().success();
+    }
+    fs::remove_file(old.join("splits.tsv")).unwrap();
+    let outliers = ["outliers", text(&old), "-q", "--count", "2", "-o", text(&new)];
     nearfar(&outliers).assert().success();
-    assert_eq!(names(&path("new")), ["edges.tsv", "labels.tsv", "nodes.tsv"]);
+    assert_eq!(names(&new), ["edges.tsv", "labels.tsv", "nodes.tsv"]);
 }
 
 #[test]

@@ -24,12 +24,12 @@ fn end(mut child: Child, signal: &str) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-/// A graph on which every command takes many seconds: a long strip, and vectors of it.
+/// A graph on which every command takes many seconds, and vectors of its nodes.
 fn large(folder: &Path) -> (PathBuf, PathBuf) {
     const NODES: u32 = 60_000;
     let (graph, vectors) = (folder.join("graph.tsv"), folder.join("vectors.tsv"));
-    let edges: Vec<String> = (1..NODES).map(|node| format!("{node}\t{}\n", node * 7 / 8)).collect();
-    fs::write(&graph, edges.concat()).unwrap();
+    let edges = |node: u32| format!("{node}\t{}\n{node}\t{}\n", node * 7 / 8, node - 1);
+    fs::write(&graph, (1..NODES).map(edges).collect::<String>()).unwrap();
     let digits = |node: u32| (1..9).map(move |at| node.wrapping_mul(at * 40_503) % 1000);
     let row = |node: u32| {
         let values: Vec<String> = digits(node).map(|it| format!("\t0.{it:03}")).collect();

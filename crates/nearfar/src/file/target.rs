@@ -77,7 +77,7 @@ pub fn check_not_input<'a>(
         None => Ok(()),
         Some(other) => {
             let other = other.display();
-            let reason = format!("{other} is the same file, and would be lost; give another name");
+            let reason = format!("{other} is the same file, and the run needs it; give another name");
             Err(Error::unwritable(output, reason))
         }
     }
