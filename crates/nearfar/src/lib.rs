@@ -3,6 +3,7 @@
 pub mod error;
 
 mod budget;
+pub mod cancel;
 mod memory;
 mod setting;
 

@@ -122,10 +122,10 @@ impl Args {
         let mut others = super::graph_files(&self.graph, &self.read);
         others.extend(self.options.config.clone());
         others.extend(self.scoring.files());
-        check_output(output, *format, others.iter().map(PathBuf::as_path))?;
+        check_output(output, *format, &others)?;
         others.push(output.clone());
         for file in log.iter().chain(report) {
-            check_not_input(file, others.iter().map(PathBuf::as_path))?;
+            check_not_input(file, &others)?;
             others.push(file.clone());
         }
         if let Some(report) = report {

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     let inputs = super::graph_files(&args.dataset, &args.read);
-    Dataset::check_folder(&args.output, inputs.iter().map(PathBuf::as_path))?;
+    Dataset::check_folder(&args.output, &inputs)?;
     let dataset = super::read(&args.dataset, &args.read, quiet)?;
     let config = OutlierConfig { count: args.count, seed: args.seed };
     let with_outliers = outliers(&dataset, &config)?;

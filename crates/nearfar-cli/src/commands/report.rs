@@ -54,8 +54,10 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     if let Some(graph) = &args.graph {
         inputs.extend(super::graph_files(graph, &args.read));
     }
-    inputs.extend([&args.labels, &args.splits, &args.log, &args.links].into_iter().flatten().cloned());
-    check_not_input(&args.output, inputs.iter().map(PathBuf::as_path))?;
+    inputs.extend(
+        [&args.labels, &args.splits, &args.log, &args.links].into_iter().flatten().cloned(),
+    );
+    check_not_input(&args.output, &inputs)?;
     let mut embedding = Embedding::load(&args.embedding)?;
     let (mut graph, mut labels, mut splits) = (None, None, None);
     if let Some(source) = &args.graph {

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     config.classes = args.classes.unwrap_or(config.classes);
     config.join = args.join.unwrap_or(config.join);
     config.seed = args.seed;
-    Dataset::check_folder(&args.output, [])?;
+    Dataset::check_folder(&args.output, &[])?;
     let dataset = synth(&config)?;
     dataset.write_folder(&args.output)?;
     if !quiet {

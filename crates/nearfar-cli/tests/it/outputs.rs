@@ -115,10 +115,14 @@ fn a_link_to_a_file_is_written_through() {
     fs::write(path("elsewhere/real.parquet"), "old").unwrap();
     symlink("elsewhere/real.parquet", path("x.parquet")).unwrap();
     let target = path("x.parquet");
-    nearfar(&["embed", "builtin:karate", "-q", "--dim", "4", "-o", text(&target)]).assert().success();
+    nearfar(&["embed", "builtin:karate", "-q", "--dim", "4", "-o", text(&target)])
+        .assert()
+        .success();
     assert!(path("x.parquet").is_symlink());
     let real = path("elsewhere/real.parquet");
-    assert!(output(&["neighbors", text(&real), "33"]) == output(&["neighbors", text(&target), "33"]));
+    assert!(
+        output(&["neighbors", text(&real), "33"]) == output(&["neighbors", text(&target), "33"])
+    );
     assert_eq!(names(&path("elsewhere")), ["real.parquet"]);
 }
 
@@ -144,8 +148,7 @@ fn a_resumed_run_continues_its_log() {
         let state = path("state");
         let (vectors, log) = (path("x.npy"), path("log.jsonl"));
         let common = ["embed", "builtin:karate", "-q", "--epochs", "3", "--dim", "4"];
-        let files =
-            ["-o", text(&vectors), "--log", text(&log), "--checkpoint", text(&state)];
+        let files = ["-o", text(&vectors), "--log", text(&log), "--checkpoint", text(&state)];
         nearfar(&[&common[..], &files, more].concat()).assert().success();
         fs::read_to_string(log).unwrap()
     };

@@ -38,22 +38,18 @@ const EXTENSIONS: [(&str, Format); 6] = [
 /// Fails if an embedding could not be saved under this name, or if that would replace one of the
 /// files that are read: an unknown file extension, a folder that is missing or not writable, or
 /// something else than a regular file that stands there. Call it before any work.
-pub fn check_output<'a>(
-    path: &Path,
-    format: Option<Format>,
-    inputs: impl IntoIterator<Item = &'a Path> + Clone,
-) -> Result<()> {
+pub fn check_output(path: &Path, format: Option<Format>, inputs: &[PathBuf]) -> Result<()> {
     let format = Format::to_write(path, format)?;
     format.files(path).iter().try_for_each(|file| {
         file::check_writable(file)?;
-        file::check_not_input(file, inputs.clone())
+        file::check_not_input(file, inputs)
     })
 }
 
 /// [`check_output`], and fails if an id of these nodes cannot be stored in the format. Call it before
 /// a long computation.
 pub fn check_writable(path: &Path, format: Option<Format>, ids: &NodeIds) -> Result<()> {
-    check_output(path, format, [])?;
+    check_output(path, format, &[])?;
     Format::to_write(path, format)?.check_ids(path, ids)
 }
 

@@ -17,7 +17,7 @@ mod write;
 pub(crate) use compression::{extension, open, open_seekable, read_all, read_error, read_text};
 pub use target::check_not_input;
 pub use temporary::remove_temporaries;
-pub use write::write_bytes;
+pub use write::write_together;
 pub(crate) use write::{FileSet, check_writable, read_set, settle, write_whole};
 
 /// A node id in a format whose values have types. `Integer(7)` and `Text("7")` are the same node.

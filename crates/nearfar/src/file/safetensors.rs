@@ -43,7 +43,8 @@ pub(crate) fn write_sealed(
 ) -> Result<()> {
     write_whole(path, |out| {
         let nothing = |_: &mut dyn Write| Ok(());
-        let seal = Tensor { name: SEAL, dtype: Dtype::U8, shape: vec![SEAL_BYTES], write: &nothing };
+        let seal =
+            Tensor { name: SEAL, dtype: Dtype::U8, shape: vec![SEAL_BYTES], write: &nothing };
         let mut tensors = tensors;
         tensors.push(seal);
         let header = header(metadata, &tensors)?;

@@ -17,7 +17,8 @@ pub(crate) fn target(path: &Path) -> Result<PathBuf> {
         Ok(found) => found.file_type(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             // A path that ends with a separator names a folder, even if there is none.
-            let folder = path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with('/');
+            let folder =
+                path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with('/');
             return if folder { Err(is_folder(path)) } else { Ok(path.to_owned()) };
         }
         Err(error) => return Err(Error::write(path, error)),
@@ -67,17 +68,15 @@ fn name(_: FileType) -> &'static str {
 }
 
 /// Fails if `output` is one of some other files that a run reads or writes, under whatever name.
-pub fn check_not_input<'a>(
-    output: &Path,
-    others: impl IntoIterator<Item = &'a Path>,
-) -> Result<()> {
+pub fn check_not_input(output: &Path, others: &[PathBuf]) -> Result<()> {
     let own = identity(output);
-    let same = |other: &&Path| *other == output || own.is_some() && identity(other) == own;
-    match others.into_iter().find(same) {
+    let same = |other: &&PathBuf| *other == output || own.is_some() && identity(other) == own;
+    match others.iter().find(same) {
         None => Ok(()),
         Some(other) => {
             let other = other.display();
-            let reason = format!("{other} is the same file, and the run needs it; give another name");
+            let reason =
+                format!("{other} is the same file, and the run needs it; give another name");
             Err(Error::unwritable(output, reason))
         }
     }
@@ -142,9 +141,10 @@ mod tests {
         symlink(path("graph"), path("soft")).unwrap();
         fs::hard_link(path("graph"), path("hard")).unwrap();
         let inputs = [path("missing"), path("graph")];
-        let check = |name: &str| check_not_input(&path(name), inputs.iter().map(PathBuf::as_path));
+        let check = |name: &str| check_not_input(&path(name), &inputs);
         for name in ["graph", "soft", "hard", "../graph"] {
-            let name = name.replace("..", &format!("../{}", folder.path().file_name().unwrap().display()));
+            let name =
+                name.replace("..", &format!("../{}", folder.path().file_name().unwrap().display()));
             let error = check(&name).unwrap_err().to_string();
             assert!(error.contains("is the same file"), "{error}");
         }

@@ -116,9 +116,13 @@ pub(crate) fn write_whole(
     set.commit()
 }
 
-/// Writes bytes to a file, whole or not at all.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_whole(path, |out| out.write_all(bytes))
+/// Writes bytes to files: all of them or, if that fails, none.
+pub fn write_together(files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) -> Result<()> {
+    let mut set = FileSet::default();
+    for (path, bytes) in files {
+        set.add(&path, |out| out.write_all(&bytes))?;
+    }
+    set.commit()
 }
 
 /// Fails where [`write_whole`] would fail because of a missing folder, missing permission, or what is
@@ -231,6 +235,10 @@ mod tests {
         files
     }
 
+    fn write(path: &Path, text: &str) -> Result<()> {
+        write_together([(path.to_owned(), text.into())])
+    }
+
     fn pair(folder: &Path, content: &str) -> Result<FileSet> {
         let mut set = FileSet::default();
         for name in ["a", "b"] {
@@ -241,14 +249,15 @@ mod tests {
 
     fn contents(folder: &Path) -> [String; 2] {
         let first = folder.join("a");
-        read_set(&first, || Ok(["a", "b"].map(|name| read_text(&folder.join(name)).unwrap()))).unwrap()
+        read_set(&first, || Ok(["a", "b"].map(|name| read_text(&folder.join(name)).unwrap())))
+            .unwrap()
     }
 
     #[test]
     fn a_failed_write_keeps_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
-        write_bytes(&path, b"old").unwrap();
+        write(&path, "old").unwrap();
         let failed = write_whole(&path, |out| {
             out.write_all(b"new")?;
             Err(io::Error::other("the disk is full"))
@@ -314,10 +323,10 @@ mod tests {
                 drop((set, journal));
                 let expected = if steps == 0 { "old" } else { "new" };
                 if by_writer {
-                    write_bytes(&folder.join("a"), expected.as_bytes()).unwrap();
+                    write(&folder.join("a"), expected).unwrap();
                 }
                 assert_eq!(contents(folder), [expected, expected], "after {steps} steps");
-                write_bytes(&folder.join("c"), b"").unwrap();
+                write(&folder.join("c"), "").unwrap();
                 assert_eq!(files(folder), ["a", "b", "c"], "after {steps} steps");
             }
         }
@@ -331,7 +340,7 @@ mod tests {
         fs::create_dir(path("elsewhere")).unwrap();
         fs::write(path("elsewhere/file"), "old").unwrap();
         std::os::unix::fs::symlink("elsewhere/file", path("link")).unwrap();
-        write_bytes(&path("link"), b"new").unwrap();
+        write(&path("link"), "new").unwrap();
         assert!(path("link").is_symlink());
         assert_eq!(read_text(&path("elsewhere/file")).unwrap(), "new");
         assert_eq!(files(&path("elsewhere")), ["file"]);

@@ -94,17 +94,14 @@ impl Dataset {
 
     /// Fails if [`write_folder`](Self::write_folder) would fail because of what is in the folder, or
     /// would replace one of the files that are read. Call it before a long computation.
-    pub fn check_folder<'a>(
-        folder: &Path,
-        inputs: impl IntoIterator<Item = &'a Path> + Clone,
-    ) -> Result<()> {
+    pub fn check_folder(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
         if !folder.is_dir() {
             return Ok(());
         }
         FILES.iter().try_for_each(|name| {
             let file = folder.join(name);
             check_writable(&file)?;
-            check_not_input(&file, inputs.clone())
+            check_not_input(&file, inputs)
         })
     }
 

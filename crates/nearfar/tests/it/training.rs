@@ -415,10 +415,7 @@ fn a_state_that_no_run_can_have_is_refused() {
         fn event(&mut self, _: &Event) -> nearfar::Result<ControlFlow<()>> {
             Ok(ControlFlow::Continue(()))
         }
-        fn plan(
-            &mut self,
-            _: &TrainPlan,
-        ) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        fn plan(&mut self, _: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
             Ok(ControlFlow::Continue(Some(self.0.clone())))
         }
     }

@@ -258,7 +258,8 @@ mod tests {
             assert_eq!(resumed, whole);
         }
         let good = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect()).state();
-        for (at, values) in [(0, [0.0, f64::NAN]), (1, [f64::NAN, 2.0]), (2, [1.0, f64::INFINITY])] {
+        for (at, values) in [(0, [0.0, f64::NAN]), (1, [f64::NAN, 2.0]), (2, [1.0, f64::INFINITY])]
+        {
             for value in values {
                 let mut bad = good;
                 bad[at] = value;

@@ -32,11 +32,7 @@ pub(in crate::train) fn bytes(nodes: usize, dim: usize) -> u64 {
 }
 
 /// ZᵀZ.
-fn gram<'a>(
-    set: InstructionSet,
-    rows: impl Iterator<Item = &'a [f32]>,
-    dim: usize,
-) -> Vec<f64> {
+fn gram<'a>(set: InstructionSet, rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
     let padded = dim.next_multiple_of(LANES);
     let mut padded_rows = Vec::new();
     for (at, row) in rows.enumerate() {
@@ -227,7 +223,9 @@ mod tests {
     fn the_rank_of_known_sets() {
         let axes: Vec<Vec<f32>> =
             (0..8).map(|at| (0..8).map(|k| f32::from(u8::from(k == at))).collect()).collect();
-        let rank = |rows: &[Vec<f32>]| effective_rank(InstructionSet::detect(), rows.iter().map(Vec::as_slice), 8);
+        let rank = |rows: &[Vec<f32>]| {
+            effective_rank(InstructionSet::detect(), rows.iter().map(Vec::as_slice), 8)
+        };
         assert!((rank(&axes) - 8.0).abs() < 1e-9);
         assert!((rank(&axes[..3]) - 3.0).abs() < 1e-9);
         assert!((rank(&[axes[0].clone(), axes[0].clone()]) - 1.0).abs() < 1e-9);

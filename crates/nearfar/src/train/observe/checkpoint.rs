@@ -124,7 +124,8 @@ impl Checkpoint {
         let bytes = read_all(path)?;
         let checkpoint = is_sealed(&bytes).then(|| Self::parse(&bytes)).flatten();
         checkpoint.ok_or_else(|| {
-            let problem = "the checksum is wrong: not a checkpoint of this version, or a damaged one";
+            let problem =
+                "the checksum is wrong: not a checkpoint of this version, or a damaged one";
             Error::file(path, Problem::from(problem).act("remove it and start the run again"))
         })
     }
