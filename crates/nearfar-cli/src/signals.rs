@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a run with checkpoints may go on after a signal: short epochs end, and are saved.
-const GRACE: Duration = Duration::from_millis(250);
+/// How long training with checkpoints may go on after a signal: short epochs end, and are saved.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// The first signal; 0 if there was none.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
-/// Whether the run keeps checkpoints.
+/// Whether training has begun, with checkpoints.
 static CHECKPOINTS: AtomicBool = AtomicBool::new(false);
 /// Held while a checkpoint is saved.
 static SAVING: Mutex<()> = Mutex::new(());
@@ -70,8 +70,8 @@ pub(crate) fn keep_going() -> ControlFlow<()> {
     if received().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// The run keeps checkpoints.
-pub(crate) fn keeps_checkpoints() {
+/// Training begins, with checkpoints.
+pub(crate) fn training_keeps_checkpoints() {
     CHECKPOINTS.store(true, Relaxed);
 }
 

@@ -14,7 +14,7 @@ use nearfar::{Budget, format_bytes};
 
 use super::observer::Observer;
 use super::scoring::{self, Scoring, ScoringArgs};
-use crate::{print, signals};
+use crate::print;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
 impl Args {
     /// Fails if a file could not be written, or would replace one that is read or another one.
     fn check_outputs(&self) -> anyhow::Result<()> {
-        let OutputArgs { output, format, log, report, checkpoint, .. } = &self.output;
+        let OutputArgs { output, format, log, report, .. } = &self.output;
         let mut others = super::graph_files(&self.graph, &self.read);
         others.extend(self.options.config.clone());
         others.extend(self.scoring.files());
@@ -130,9 +130,6 @@ impl Args {
         }
         if let Some(report) = report {
             nearfar::report::check_writable(report)?;
-        }
-        if checkpoint.is_some() {
-            signals::keeps_checkpoints();
         }
         Ok(())
     }

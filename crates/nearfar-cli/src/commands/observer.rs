@@ -85,6 +85,9 @@ impl Sink for Observer {
 
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
+            Event::Started { .. } if self.recorder.keeps_checkpoints() => {
+                signals::training_keeps_checkpoints();
+            }
             Event::Progress { done } => self.show(*done),
             Event::Epoch { epoch, pairs, loss, .. } => {
                 self.epoch = *epoch;

@@ -33,7 +33,7 @@ fn only_regular_files_are_replaced() {
     for name in ["fifo.npy", "socket.npy", "folder.npy", "ids.npy", "broken.npy", "no/x.npy"] {
         messages += &failure(&["embed", "no-graph.tsv", "-o", text(&path(name))]);
     }
-    for name in ["/dev/null", "-"] {
+    for name in ["/dev/null", "/dev/stdout", "-"] {
         messages += &failure(&["embed", "no-graph.tsv", "--format", "tsv", "-o", name]);
         messages += &failure(&["report", "no-vectors.npy", "-o", name]);
     }
@@ -48,6 +48,8 @@ fn only_regular_files_are_replaced() {
     error: FOLDER/no/x.npy: cannot write: folder FOLDER/no does not exist; create it or choose another
     error: /dev/null: cannot write: this is a device; only regular files are replaced: give another name
     error: /dev/null: cannot write: this is a device; only regular files are replaced: give another name
+    error: /dev/stdout: cannot write: this is a named pipe; only regular files are replaced: give another name
+    error: /dev/stdout: cannot write: this is a named pipe; only regular files are replaced: give another name
     error: -: cannot write: standard output is no file that can be replaced; give the name of a file
     error: -: cannot write: standard output is no file that can be replaced; give the name of a file
     error: FOLDER/dataset/labels.tsv: cannot write: this is a folder; add a file name

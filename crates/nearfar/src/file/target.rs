@@ -26,12 +26,13 @@ pub(crate) fn target(path: &Path) -> Result<PathBuf> {
     if !kind.is_symlink() {
         return regular(path, kind).map(|()| path.to_owned());
     }
-    let file = fs::canonicalize(path).map_err(|_| {
+    // What it names may have no path, as the pipe behind /dev/stdout.
+    let found = fs::metadata(path).map_err(|_| {
         let reason = "a symbolic link to a file that does not exist; remove the link";
         Error::unwritable(path, reason)
     })?;
-    let kind = fs::metadata(&file).map_err(|error| Error::write(path, error))?.file_type();
-    regular(path, kind).map(|()| file)
+    regular(path, found.file_type())?;
+    fs::canonicalize(path).map_err(|error| Error::write(path, error))
 }
 
 /// Fails unless a path is that of a regular file.
