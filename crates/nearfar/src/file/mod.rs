@@ -18,7 +18,7 @@ pub(crate) use compression::{extension, open, open_seekable, read_all, read_erro
 pub use target::check_not_input;
 pub use temporary::remove_temporaries;
 pub use write::write_together;
-pub(crate) use write::{FileSet, check_writable, read_set, settle, write_whole};
+pub(crate) use write::{DATASET_FILES, FileSet, check_writable, read_set, settle, write_whole};
 
 /// A node id in a format whose values have types. `Integer(7)` and `Text("7")` are the same node.
 #[derive(Clone, Copy)]

@@ -13,6 +13,12 @@ pub(crate) fn target(path: &Path) -> Result<PathBuf> {
         let reason = "standard output is no file that can be replaced; give the name of a file";
         return Err(Error::unwritable(path, reason));
     }
+    // The journal of a set has a longer name.
+    const LONGEST: usize = 230;
+    if path.file_name().is_some_and(|name| name.len() > LONGEST) {
+        let reason = format!("the name is longer than {LONGEST} bytes; give a shorter one");
+        return Err(Error::unwritable(path, reason));
+    }
     let kind = match fs::symlink_metadata(path) {
         Ok(found) => found.file_type(),
         Err(error) if error.kind() == ErrorKind::NotFound => {

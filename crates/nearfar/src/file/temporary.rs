@@ -64,6 +64,11 @@ fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
+/// Whether a file is called as temporary ones are.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
 /// The folder of a file.
 pub(super) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -78,10 +83,8 @@ pub(super) fn live() -> MutexGuard<'static, Vec<PathBuf>> {
 /// under way refers to. Failures do not matter: there is no promise when they are removed.
 pub(super) fn remove_left_over(folder: &Path, needed: &[PathBuf]) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
         let path = entry.path();
-        if !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) || needed.contains(&path) {
+        if !is_temporary(&entry.file_name().to_string_lossy()) || needed.contains(&path) {
             continue;
         }
         let regular = entry.file_type().is_ok_and(|kind| kind.is_file());

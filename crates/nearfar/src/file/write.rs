@@ -5,6 +5,9 @@
 //! journal says first which renames follow: a small file beside the first one, itself renamed into
 //! place. Where a run ends between two renames, whoever reads or writes the files next finds the
 //! journal and completes them ([`settle`]). So there are all old files or all new ones.
+//!
+//! A journal may have come from elsewhere together with the files. So it can only name temporary
+//! files, and files that belong to the one it lies beside.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -13,8 +16,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::target::{identity, target};
-use super::temporary::{Temporary, folder, live, remove_left_over};
+use super::temporary::{Temporary, folder, is_temporary, live, remove_left_over};
 use crate::error::{Error, Result};
+
+/// All files of a dataset folder.
+pub(crate) const DATASET_FILES: [&str; 4] = ["edges.tsv", "nodes.tsv", "labels.tsv", "splits.tsv"];
 
 /// Files that are replaced together.
 #[derive(Default)]
@@ -23,12 +29,11 @@ pub(crate) struct FileSet {
     removed: Vec<PathBuf>,
 }
 
-/// What is to be done: files to remove, and renames of temporary files to their targets. Paths are
-/// relative to the folder of the journal, or absolute.
+/// What is to be done in a folder: files to remove, and renames of temporary files to their targets.
 #[derive(Serialize, Deserialize)]
 struct Journal {
-    remove: Vec<PathBuf>,
-    rename: Vec<(PathBuf, PathBuf)>,
+    remove: Vec<String>,
+    rename: Vec<(String, String)>,
 }
 
 impl FileSet {
@@ -65,10 +70,10 @@ impl FileSet {
     pub(crate) fn commit(mut self) -> Result<()> {
         let Some((first, _)) = self.written.first() else { return Ok(()) };
         let first = first.clone();
-        let several = self.written.len() + self.removed.len() > 1;
-        let mut journal = several.then(|| self.journal(&first)).transpose()?;
-        // A program that is told to end waits until all are renamed.
+        let mut journal = self.journal(&first)?;
+        // A program that is told to end waits until all are renamed, other programs do not interfere.
         let _live = live();
+        let _folder = lock(folder(&first));
         if let Some((temporary, path)) = &mut journal {
             rename(temporary, path)?;
             sync_folder(folder(path));
@@ -87,22 +92,24 @@ impl FileSet {
         Ok(())
     }
 
-    /// The journal, as a temporary file, and its path.
-    fn journal(&self, first: &Path) -> Result<(Temporary, PathBuf)> {
-        let path = journal_path(first);
-        let short = |of: &Path| match of.strip_prefix(folder(first)) {
-            Ok(name) => name.to_owned(),
-            Err(_) => std::path::absolute(of).unwrap_or_else(|_| of.to_owned()),
-        };
-        let rename = self.written.iter().map(|(to, temporary)| (short(&temporary.path), short(to)));
-        let remove = self.removed.iter().map(|path| short(path)).collect();
+    /// The journal, as a temporary file, and its path. One file needs none; and there is none for
+    /// files in several folders, which only links make.
+    fn journal(&self, first: &Path) -> Result<Option<(Temporary, PathBuf)>> {
+        let here = |path: &Path| folder(path) == folder(first);
+        let all = self.written.iter().map(|(path, _)| path).chain(&self.removed);
+        if all.clone().count() == 1 || !all.clone().all(|path| here(path)) {
+            return Ok(None);
+        }
+        let rename = self.written.iter().map(|(to, temporary)| (name(&temporary.path), name(to)));
+        let remove = self.removed.iter().map(|path| name(path)).collect();
         let text = serde_json::to_string(&Journal { rename: rename.collect(), remove });
+        let path = journal_path(first);
         let temporary = Temporary::beside(&path)?;
         text.map_err(io::Error::from)
             .and_then(|text| (&temporary.file).write_all(text.as_bytes()))
             .and_then(|()| temporary.file.sync_all())
             .map_err(|error| Error::write(first, error))?;
-        Ok((temporary, path))
+        Ok(Some((temporary, path)))
     }
 }
 
@@ -152,7 +159,19 @@ pub(crate) fn read_set<T>(first: &Path, read: impl Fn() -> Result<T>) -> Result<
 /// Completes the replacement of the set whose first file this is, if a run ended in the midst of it.
 pub(crate) fn settle(first: &Path) -> Result<()> {
     let path = journal_path(first);
-    let Some(journal) = read_journal(&path) else { return Ok(()) };
+    if !path.exists() {
+        return Ok(());
+    }
+    let _live = live();
+    let _folder = lock(folder(first));
+    let Some(journal) = read_journal(&path).filter(|journal| journal.belongs_to(first)) else {
+        if !path.exists() {
+            // Another program has completed it.
+            return Ok(());
+        }
+        let reason = "not the journal of an interrupted run; remove it";
+        return Err(Error::file(&path, reason));
+    };
     let fail = |error: io::Error| {
         let reason = format!(
             "a run ended while it replaced this file and those beside it, and the rest cannot be \
@@ -160,9 +179,8 @@ pub(crate) fn settle(first: &Path) -> Result<()> {
         );
         Error::unreadable(first, reason)
     };
-    let _live = live();
-    for path in &journal.remove {
-        remove(&folder(first).join(path))?;
+    for name in &journal.remove {
+        remove(&folder(first).join(name))?;
     }
     for (from, to) in journal.rename.iter().rev() {
         let (from, to) = (folder(first).join(from), folder(first).join(to));
@@ -179,6 +197,33 @@ pub(crate) fn settle(first: &Path) -> Result<()> {
     }
 }
 
+impl Journal {
+    /// Whether all files are in the folder of the first one and belong to it: the same name but for
+    /// extensions, or the other files of a dataset folder.
+    fn belongs_to(&self, first: &Path) -> bool {
+        let stem = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+        let of_dataset = |name: &str| {
+            let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst"));
+            DATASET_FILES.contains(&plain.unwrap_or(name))
+        };
+        let first = name(first);
+        let belongs = |name: &String| {
+            let plain = !name.contains(['/', '\\']);
+            plain && (stem(name) == stem(&first) || of_dataset(name) && of_dataset(&first))
+        };
+        let temporary = |name: &String| is_temporary(name) && !name.contains(['/', '\\']);
+        self.remove.iter().all(belongs)
+            && self.rename.iter().all(|(from, to)| temporary(from) && belongs(to))
+    }
+}
+
+/// Keeps other programs from renaming files in a folder, where the file system can.
+fn lock(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// Temporary files that journals in a folder refer to.
 fn needed(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -191,8 +236,11 @@ fn needed(folder: &Path) -> Vec<PathBuf> {
 const JOURNAL: &str = ".nearfar-journal";
 
 fn journal_path(first: &Path) -> PathBuf {
-    let name = first.file_name().unwrap_or_default().to_string_lossy();
-    first.with_file_name(format!(".{name}{JOURNAL}"))
+    first.with_file_name(format!(".{}{JOURNAL}", name(first)))
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn read_journal(path: &Path) -> Option<Journal> {
@@ -241,15 +289,15 @@ mod tests {
 
     fn pair(folder: &Path, content: &str) -> Result<FileSet> {
         let mut set = FileSet::default();
-        for name in ["a", "b"] {
+        for name in ["a.x", "a.y"] {
             set.add(&folder.join(name), |out| out.write_all(content.as_bytes()))?;
         }
         Ok(set)
     }
 
     fn contents(folder: &Path) -> [String; 2] {
-        let first = folder.join("a");
-        read_set(&first, || Ok(["a", "b"].map(|name| read_text(&folder.join(name)).unwrap())))
+        let first = folder.join("a.x");
+        read_set(&first, || Ok(["a.x", "a.y"].map(|name| read_text(&folder.join(name)).unwrap())))
             .unwrap()
     }
 
@@ -292,7 +340,7 @@ mod tests {
         assert_eq!(contents(folder), ["old", "old"]);
         pair(folder, "new").unwrap().commit().unwrap();
         assert_eq!(contents(folder), ["new", "new"]);
-        assert_eq!(files(folder), ["a", "b"]);
+        assert_eq!(files(folder), ["a.x", "a.y"]);
     }
 
     /// A run is killed after each step of a commit: before the journal is there all files are old,
@@ -305,7 +353,7 @@ mod tests {
                 let folder = folder.path();
                 pair(folder, "old").unwrap().commit().unwrap();
                 let mut set = pair(folder, "new").unwrap();
-                let (mut journal, path) = set.journal(&folder.join("a")).unwrap();
+                let (mut journal, path) = set.journal(&folder.join("a.x")).unwrap().unwrap();
                 journal.path.disable_cleanup(true);
                 if steps > 0 {
                     rename(&mut journal, &path).unwrap();
@@ -323,11 +371,46 @@ mod tests {
                 drop((set, journal));
                 let expected = if steps == 0 { "old" } else { "new" };
                 if by_writer {
-                    write(&folder.join("a"), expected).unwrap();
+                    write(&folder.join("a.x"), expected).unwrap();
                 }
                 assert_eq!(contents(folder), [expected, expected], "after {steps} steps");
                 write(&folder.join("c"), "").unwrap();
-                assert_eq!(files(folder), ["a", "b", "c"], "after {steps} steps");
+                assert_eq!(files(folder), ["a.x", "a.y", "c"], "after {steps} steps");
+            }
+        }
+    }
+
+    /// A folder that was unpacked from somewhere.
+    #[test]
+    fn a_journal_does_not_reach_beyond_its_files() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let path = |name: &str| folder.join(name);
+        let names = ["a.x", "b.y", ".nearfar-1.tmp", "../kept", "edges.tsv"];
+        for name in names {
+            write(&path(name), name).unwrap();
+        }
+        let tmp = ".nearfar-1.tmp";
+        let kept = outer.path().join("kept").to_string_lossy().into_owned();
+        for (removed, from, to) in [
+            ("b.y", tmp, "a.x"),
+            ("edges.tsv", tmp, "a.x"),
+            ("../kept", tmp, "a.x"),
+            (&*kept, tmp, "a.x"),
+            ("a.z", "b.y", "a.x"),
+            ("a.z", "../kept", "a.x"),
+            ("a.z", tmp, "b.y"),
+            ("a.z", tmp, "../kept"),
+            ("a.z", ".nearfar-1/../../kept.tmp", "a.x"),
+        ] {
+            let rename = vec![(from.to_owned(), to.to_owned())];
+            let journal = Journal { remove: vec![removed.to_owned()], rename };
+            fs::write(path(".a.x.nearfar-journal"), serde_json::to_vec(&journal).unwrap()).unwrap();
+            let error = read_set(&path("a.x"), || Ok(())).unwrap_err().to_string();
+            assert!(error.contains("not the journal of an interrupted run"), "{error}");
+            for name in names {
+                assert_eq!(fs::read_to_string(path(name)).unwrap(), name, "{removed} {from} {to}");
             }
         }
     }

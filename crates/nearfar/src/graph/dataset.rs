@@ -8,13 +8,10 @@ use std::str::FromStr;
 use super::read::{self, TextLines};
 use super::{Components, Dropped, Graph, Node, NodeIds, StringIds};
 use crate::error::{Error, Result};
-use crate::file::{FileSet, check_not_input, check_writable, read_set};
+use crate::file::{DATASET_FILES, FileSet, check_not_input, check_writable, read_set};
 
 /// The file of a dataset folder that has to be there.
-pub(crate) const EDGES: &str = "edges.tsv";
-
-/// All files of a dataset folder.
-const FILES: [&str; 4] = [EDGES, "nodes.tsv", "labels.tsv", "splits.tsv"];
+pub(crate) const EDGES: &str = DATASET_FILES[0];
 
 /// A graph with optional labels and splits.
 #[derive(Clone, Debug)]
@@ -98,7 +95,7 @@ impl Dataset {
         if !folder.is_dir() {
             return Ok(());
         }
-        FILES.iter().try_for_each(|name| {
+        DATASET_FILES.iter().try_for_each(|name| {
             let file = folder.join(name);
             check_writable(&file)?;
             check_not_input(&file, inputs)
@@ -107,7 +104,7 @@ impl Dataset {
 
     /// The files that are read of a dataset folder.
     pub fn files(folder: &Path) -> Vec<PathBuf> {
-        FILES.iter().filter_map(|name| find(folder, name)).collect()
+        DATASET_FILES.iter().filter_map(|name| find(folder, name)).collect()
     }
 
     /// Writes the folder that [`read`](super::read()) reads: all of its files or, if that fails,
