@@ -2,6 +2,7 @@
 
 mod commands;
 mod print;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -47,7 +48,9 @@ fn main() -> ExitCode {
     match run(cli, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) if error.is::<Interrupted>() => ExitCode::from(130),
+        Err(error) if error.is::<Interrupted>() => {
+            ExitCode::from(signals::received().unwrap_or(130))
+        }
         Err(error) => {
             print::message(&format!("error: {}", describe(&error)));
             ExitCode::FAILURE
@@ -67,7 +70,7 @@ fn describe(error: &anyhow::Error) -> String {
     causes.join(": ")
 }
 
-/// Ctrl-C ended the run: exit code 130, without a message.
+/// A signal ended the run: exit code 130 or 143, without a message.
 #[derive(Debug)]
 struct Interrupted;
 
@@ -80,6 +83,7 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 fn run(cli: Cli, matches: &clap::ArgMatches) -> anyhow::Result<()> {
+    signals::listen()?;
     if let Some(threads) = cli.threads {
         anyhow::ensure!(threads > 0, "--threads 0: expected at least 1");
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;

@@ -1,12 +1,8 @@
 //! Figures: panels side by side under one legend, drawn as SVG and as PNG.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Once;
 
-use anyhow::Context;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
@@ -88,8 +84,8 @@ impl Point {
 }
 
 impl Figure {
-    /// Writes the figure to `path` with the extensions `.svg` and `.png`.
-    pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
+    /// The figure as SVG and as PNG.
+    pub(crate) fn files(&self) -> anyhow::Result<[(&'static str, Vec<u8>); 2]> {
         static FONTS: Once = Once::new();
         FONTS.call_once(|| {
             for style in [FontStyle::Normal, FontStyle::Bold] {
@@ -97,25 +93,27 @@ impl Figure {
                 let _ = register_font(FONT, style, dejavu::sans::regular());
             }
         });
-        let svg = path.with_extension("svg");
-        self.draw(&SVGBackend::new(&svg, self.size_at(1)).into_drawing_area(), 1)?;
-        let png = path.with_extension("png");
-        self.write_png(&png).with_context(|| png.display().to_string())
+        let mut svg = String::new();
+        let backend = SVGBackend::with_string(&mut svg, self.size_at(1));
+        self.draw(&backend.into_drawing_area(), 1)?;
+        Ok([("svg", svg.into_bytes()), ("png", self.png()?)])
     }
 
     /// Encodes the PNG here: the encoder of plotters depends on `image` with all of its formats.
-    fn write_png(&self, path: &Path) -> anyhow::Result<()> {
+    fn png(&self) -> anyhow::Result<Vec<u8>> {
         let (width, height) = self.size_at(PNG_SCALE);
         let mut rgb = vec![0; width as usize * height as usize * 3];
         let backend = BitMapBackend::with_buffer(&mut rgb, (width, height));
         self.draw(&backend.into_drawing_area(), PNG_SCALE)?;
-        let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+        let mut png = Vec::new();
+        let mut encoder = png::Encoder::new(&mut png, width, height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_compression(png::Compression::Balanced);
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&rgb)?;
-        Ok(writer.finish()?)
+        writer.finish()?;
+        Ok(png)
     }
 
     /// Width and height of the figure, scaled.
@@ -385,14 +383,12 @@ mod tests {
         let legend = vec!["a series".to_owned()];
         let panels = vec![panel(false), panel(true)];
         let figure = Figure { legend, panels, columns: 2, size: (300, 200) };
-        let folder = tempfile::tempdir().unwrap();
-        figure.write(&folder.path().join("some")).unwrap();
-        let svg = std::fs::read_to_string(folder.path().join("some.svg")).unwrap();
+        let [(_, svg), (_, png)] = figure.files().unwrap();
+        let svg = String::from_utf8(svg).unwrap();
         for text in ["a panel", "x label", "a series"] {
             assert!(svg.contains(text), "{text}");
         }
-        let png = File::open(folder.path().join("some.png")).unwrap();
-        let mut png = png::Decoder::new(std::io::BufReader::new(png)).read_info().unwrap();
+        let mut png = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
         assert_eq!(png.info().size(), figure.size_at(PNG_SCALE));
         let mut pixels = vec![0; png.output_buffer_size().unwrap()];
         png.next_frame(&mut pixels).unwrap();

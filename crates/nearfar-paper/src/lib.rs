@@ -13,6 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use nearfar::file::write_together;
 
 use experiments::{Experiment, Group};
 use graphs::Graphs;
@@ -96,5 +97,5 @@ fn write_index(folder: &Path, pages: &str, seconds: f64) -> anyhow::Result<()> {
          sampling* (SDM 2021), made by `nearfar paper all`. All runs together took {hours:.1} h \
          on {threads} threads.\n{pages}"
     );
-    Ok(std::fs::write(folder.join("index.md"), text)?)
+    Ok(write_together([(folder.join("index.md"), text.into_bytes())])?)
 }

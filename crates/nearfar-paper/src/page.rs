@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use nearfar::file::write_together;
 use serde_json::{Value, json};
 
 use crate::figure::Figure;
@@ -24,17 +25,20 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Writes all files of the page to a folder.
+    /// Writes all files of the page to a folder, or none.
     pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let path = folder.join(self.name);
         let has_figure = !self.figure.panels.is_empty();
+        let mut files = vec![
+            ("csv", self.csv().into_bytes()),
+            ("json", serde_json::to_string_pretty(&self.json())?.into_bytes()),
+            ("md", self.markdown(has_figure).into_bytes()),
+        ];
         if has_figure {
-            self.figure.write(&path)?;
+            files.extend(self.figure.files()?);
         }
-        std::fs::write(path.with_extension("csv"), self.csv())?;
-        std::fs::write(path.with_extension("json"), serde_json::to_string_pretty(&self.json())?)?;
-        std::fs::write(path.with_extension("md"), self.markdown(has_figure))?;
-        Ok(())
+        let file = |(extension, bytes)| (path.with_extension(extension), bytes);
+        Ok(write_together(files.into_iter().map(file))?)
     }
 
     fn markdown(&self, has_figure: bool) -> String {

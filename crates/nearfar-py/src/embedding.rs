@@ -121,9 +121,11 @@ pub(crate) fn embed(
     }
     let graph = Arc::clone(&graph.shared);
     work::run(py, threads, callback, move |caller| {
-        let log = keep.log.as_deref().map(RunLog::create).transpose()?;
+        let open = if keep.resume { RunLog::append } else { RunLog::create };
+        let log = keep.log.as_deref().map(open).transpose()?;
         let checkpoints = keep.checkpoint.as_deref();
         let checkpoints = checkpoints.map(|it| Checkpoints::new(it, keep.resume)).transpose()?;
+        let checkpoints = checkpoints.map(|it| it.on_any_kernel(keep.resume_anyway));
         let mut observer = Observer { caller, recorder: Recorder::new(log, checkpoints) };
         let budget = Budget { memory, ..Default::default() };
         let embedding = nearfar::embed(&graph, &settings, &budget, &mut observer)?;

@@ -42,10 +42,12 @@ struct File {
 
 /// Files that record a run.
 #[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Keep {
     pub(crate) log: Option<PathBuf>,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: bool,
+    pub(crate) resume_anyway: bool,
 }
 
 impl Default for Memory {

@@ -6,9 +6,8 @@
 //!
 //! Each call has its own thread pool. That costs about ten microseconds per thread; in exchange, a
 //! process that forks, calls from several threads, or continues after an interrupted call shares no
-//! pool state between calls. After an interrupt, training stops between two rounds, within a
-//! fraction of a second; work without events, such as computing distances, runs to its end in the
-//! background and its result is discarded.
+//! pool state between calls. An interrupt ends the call at once; its threads end soon after, training
+//! between two rounds, other work at its next step (`nearfar::cancel`).
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -95,12 +94,16 @@ pub(crate) fn run<T: Send + 'static>(
     if threads == Some(0) {
         return Err(PyValueError::new_err("threads=0: expected at least 1"));
     }
-    let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let watched = Arc::clone(&cancelled);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .start_handler(move |_| nearfar::cancel::watch(Arc::clone(&watched)))
+        .build();
     let pool =
         pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
     let (messages, received) = channel();
     let (done, result) = channel();
-    let cancelled = Arc::new(AtomicBool::new(false));
     let cancel = CancelOnDrop(Arc::clone(&cancelled));
     pool.spawn(move || {
         let mut caller = Caller { messages, last_sent: Instant::now(), stopped: false, cancelled };

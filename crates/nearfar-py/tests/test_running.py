@@ -110,9 +110,11 @@ def test_progress_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
 
 
 LONG = """
-    import nearfar, numpy as np, signal, threading, time, os
+    import nearfar, numpy as np, signal, tempfile, threading, time, os
     rng = np.random.default_rng(0)
     graph = nearfar.Graph(rng.integers(0, 30_000, (300_000, 2)))
+    def vectors():
+        return nearfar.Embedding(graph.nodes, rng.standard_normal((graph.num_nodes, 256)))
     def interrupt():
         time.sleep({delay})
         interrupt.at = time.monotonic()
@@ -147,10 +149,19 @@ def test_interrupt_ends_only_the_call(call: str) -> None:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc/self/task to count threads")
-@pytest.mark.parametrize("call", ["embed(graph, {})", "links(graph, seeds=9, {})"])
-def test_interrupted_training_stops_its_threads(call: str) -> None:
-    options = "negatives='uniform', epochs=3, walks=40, dim=256"
-    script = textwrap.dedent(LONG.format(delay=2, call=f"nearfar.{call.format(options)}"))
+@pytest.mark.parametrize(
+    "call",
+    [
+        "embed(graph, negatives='uniform', epochs=3, walks=40, dim=256)",
+        "links(graph, seeds=9, negatives='uniform', epochs=3, walks=40, dim=256)",
+        "NegativeSampler(graph, 'distance', strategy='table')",
+        "measure(vectors(), graph, sources=30_000)",
+        "report(vectors(), os.path.join(tempfile.mkdtemp(), 'r.html'), graph=graph, points=30_000)",
+        "stats(graph, sources=30_000)",
+    ],
+)
+def test_interrupted_work_stops_its_threads(call: str) -> None:
+    script = textwrap.dedent(LONG.format(delay=2, call=f"nearfar.{call}"))
     count = textwrap.dedent("""
         threads = lambda: len(os.listdir("/proc/self/task"))
         before = threads()

@@ -3,6 +3,7 @@
 pub mod error;
 
 mod budget;
+pub mod cancel;
 mod memory;
 mod setting;
 
@@ -10,7 +11,7 @@ pub mod simd;
 
 mod matrix;
 
-mod file;
+pub mod file;
 
 pub mod rng;
 

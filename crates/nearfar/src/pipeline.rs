@@ -52,7 +52,7 @@ pub struct Parts<'a> {
     pub encoder: Option<Box<dyn Encoder>>,
     /// Builds the backend that trains.
     pub backend: Option<BuildBackend<'a>>,
-    /// The instruction set [default: the fastest that the machine has].
+    /// The instruction set, in place of that of the settings.
     pub instruction_set: Option<InstructionSet>,
 }
 
@@ -72,6 +72,7 @@ pub fn embed_with(
         settings.negatives.negatives = Negatives::Uniform;
     }
     let mut plan = TrainPlan::new(&settings, graph, budget)?;
+    plan.kernel = parts.instruction_set.unwrap_or(plan.kernel);
     if let Some(negatives) = &parts.negatives {
         plan = plan.with_sampler(&**negatives, graph);
     }
@@ -86,17 +87,17 @@ pub fn embed_with(
     };
     let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
     let positives = parts.positives.map_or_else(|| backend::positives(&plan, graph), Ok)?;
-    let instruction_set = parts.instruction_set.unwrap_or_else(InstructionSet::detect);
     let started = Event::Started {
         nodes: graph.nodes(),
         epochs: plan.epochs,
         walks: plan.walks,
-        kernel: instruction_set.name(),
+        kernel: plan.kernel.name(),
         memory: plan.memory,
         settings: plan.provenance(),
     };
     let encoder = parts.encoder;
     let negatives = &*negatives;
+    let instruction_set = plan.kernel;
     let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set };
     let backend = match parts.backend {
         Some(build) => build(task)?,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::parser::ValueSource;
-use nearfar::embedding::{Embedding, Format, check_writable};
+use nearfar::embedding::{Embedding, Format, check_output, check_writable};
+use nearfar::file::check_not_input;
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
 use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
@@ -45,7 +46,11 @@ struct OutputArgs {
     /// Continue from the checkpoint in the --checkpoint folder, to the result of an uninterrupted run
     #[arg(long, requires = "checkpoint")]
     resume: bool,
-    /// File for the log: a JSON object per epoch
+    /// With --resume, continue also from a checkpoint of a kernel that this machine does not have; the
+    /// result is then not that of an uninterrupted run
+    #[arg(long, requires = "resume")]
+    resume_anyway: bool,
+    /// File for the log: a JSON object per epoch; a resumed run adds to it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// File for an HTML report of the vectors: map, similarity by distance, scores
@@ -106,16 +111,14 @@ pub(super) struct Options {
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
+    args.check_outputs()?;
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
     let scoring = args.scoring.scoring(&graph, labels.clone(), splits.clone(), quiet)?;
-    let OutputArgs { output, format, checkpoint, resume, log, report, json } = &args.output;
+    let OutputArgs { output, format, log, report, json, .. } = &args.output;
     check_writable(output, *format, graph.ids())?;
-    report.as_deref().map_or(Ok(()), nearfar::report::check_writable)?;
-    let checkpoints = checkpoint.as_ref().map(|folder| Checkpoints::new(folder, *resume));
-    let log_file = log.as_deref().map(RunLog::create).transpose()?;
-    let observer = Observer::new(Recorder::new(log_file, checkpoints.transpose()?), quiet)?;
+    let observer = Observer::new(args.output.recorder()?, quiet)?;
     let (embedding, mut run) =
         args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
     let save = Instant::now();
@@ -162,6 +165,38 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     };
     let config = ReportConfig { seed: args.options.settings.train.seed, ..Default::default() };
     super::report::write(page, &subject, &config, quiet)
+}
+
+impl Args {
+    /// Fails if a file could not be written, or would replace one that is read or another one.
+    fn check_outputs(&self) -> anyhow::Result<()> {
+        let OutputArgs { output, format, log, report, .. } = &self.output;
+        let mut others = super::graph_files(&self.graph, &self.read);
+        others.extend(self.options.config.clone());
+        others.extend(self.scoring.files());
+        check_output(output, *format, &others)?;
+        others.push(output.clone());
+        for file in log.iter().chain(report) {
+            check_not_input(file, &others)?;
+            others.push(file.clone());
+        }
+        if let Some(report) = report {
+            nearfar::report::check_writable(report)?;
+        }
+        Ok(())
+    }
+}
+
+impl OutputArgs {
+    /// What keeps the log and the checkpoints.
+    fn recorder(&self) -> nearfar::Result<Recorder> {
+        let checkpoints = |folder: &PathBuf| -> nearfar::Result<Checkpoints> {
+            Ok(Checkpoints::new(folder, self.resume)?.on_any_kernel(self.resume_anyway))
+        };
+        let checkpoints = self.checkpoint.as_ref().map(checkpoints).transpose()?;
+        let open = if self.resume { RunLog::append } else { RunLog::create };
+        Ok(Recorder::new(self.log.as_deref().map(open).transpose()?, checkpoints))
+    }
 }
 
 impl Options {

@@ -14,6 +14,7 @@ mod scoring;
 mod stats;
 mod synth;
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use nearfar::error::Problem;
@@ -126,6 +127,14 @@ impl Command {
             Self::Completions(args) => completions::run(&args),
         }
     }
+}
+
+/// The files that a graph is read from.
+fn graph_files(source: &str, options: &ReadOptions) -> Vec<PathBuf> {
+    let path = Path::new(source);
+    let mut files = if path.is_dir() { Dataset::files(path) } else { vec![path.to_owned()] };
+    files.extend(options.nodes.clone());
+    files
 }
 
 /// Reads a graph, and reports on standard error what was read, merged, dropped and assumed.

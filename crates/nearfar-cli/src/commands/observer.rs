@@ -1,16 +1,15 @@
-//! Observing training: plan, progress, records, Ctrl-C.
+//! Observing training: plan, progress, records, signals.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearfar::train::{Checkpoint, Event, Recorder, Sink, State, TrainPlan};
 
-use crate::{Interrupted, print};
+use crate::{Interrupted, print, signals};
 
-/// Shows plan and progress, keeps the records, and notices Ctrl-C.
+/// Shows plan and progress, keeps the records, and ends training at a signal.
 pub(super) struct Observer {
     recorder: Recorder,
     /// Completed epochs.
@@ -40,25 +39,9 @@ pub(super) struct Completed {
     pub(super) training: f64,
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on the first Ctrl-C ends training, and the second one the program.
-fn catch_ctrl_c() -> anyhow::Result<()> {
-    static CAUGHT: AtomicBool = AtomicBool::new(false);
-    if !CAUGHT.swap(true, Relaxed) {
-        ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Relaxed) {
-                std::process::exit(130);
-            }
-        })?;
-    }
-    Ok(())
-}
-
 impl Observer {
     /// Observes a run, and records it.
     pub(super) fn new(recorder: Recorder, quiet: bool) -> anyhow::Result<Self> {
-        catch_ctrl_c()?;
         let shown = !quiet && std::io::stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -82,7 +65,7 @@ impl Observer {
     /// Removes the bar, and returns the record. Fails if the run was interrupted.
     pub(super) fn finish(self) -> anyhow::Result<Completed> {
         self.bar.finish_and_clear();
-        if INTERRUPTED.load(Relaxed) {
+        if signals::keep_going().is_break() {
             return Err(Interrupted.into());
         }
         let training = self.created.elapsed() - self.preparation;
@@ -117,11 +100,6 @@ fn seconds_left(elapsed: f64, first: f64, done: f64) -> Option<f64> {
     (done > first).then(|| elapsed * (1.0 - done) / (done - first))
 }
 
-/// Whether Ctrl-C was pressed.
-fn interrupted() -> ControlFlow<()> {
-    if INTERRUPTED.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-}
-
 impl Sink for Observer {
     fn plan(&mut self, plan: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
         let checkpoint = self.recorder.plan(plan)?;
@@ -129,17 +107,26 @@ impl Sink for Observer {
             print::message(&plan.summary());
             if let Some(checkpoint) = &checkpoint {
                 print::message(&format!("resuming after epoch {}", checkpoint.epoch));
+                let (saved, now) = (checkpoint.kernel(), plan.kernel.name());
+                if saved != now {
+                    print::message(&format!(
+                        "note: the checkpoint is of kernel {saved}, this run of {now}: the result will \
+                         not be that of an uninterrupted run"
+                    ));
+                }
             }
         }
-        Ok(match interrupted() {
-            ControlFlow::Break(()) => ControlFlow::Break(()),
-            ControlFlow::Continue(()) => ControlFlow::Continue(checkpoint),
-        })
+        Ok(ControlFlow::Continue(checkpoint))
     }
 
     fn event(&mut self, event: &Event) -> nearfar::Result<ControlFlow<()>> {
         match event {
-            Event::Started { .. } => self.preparation = self.created.elapsed(),
+            Event::Started { .. } => {
+                self.preparation = self.created.elapsed();
+                if self.recorder.keeps_checkpoints() {
+                    signals::training_keeps_checkpoints();
+                }
+            }
             Event::Progress { done } => self.show(*done),
             Event::Epoch { epoch, pairs, loss, .. } => {
                 self.epoch = *epoch;
@@ -156,12 +143,12 @@ impl Sink for Observer {
             _ => {}
         }
         self.recorder.event(event)?;
-        Ok(interrupted())
+        Ok(signals::keep_going())
     }
 
     fn state(&mut self, state: &State<'_>) -> nearfar::Result<ControlFlow<()>> {
-        self.recorder.state(state, interrupted())?;
-        Ok(ControlFlow::Continue(()))
+        signals::saving(|| self.recorder.state(state, signals::keep_going()))?;
+        Ok(signals::keep_going())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use nearfar::distance::{OutlierConfig, outliers};
-use nearfar::graph::ReadOptions;
+use nearfar::graph::{Dataset, ReadOptions};
 
 use crate::print;
 
@@ -25,6 +25,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
+    let inputs = super::graph_files(&args.dataset, &args.read);
+    Dataset::check_folder(&args.output, &inputs)?;
     let (dataset, _) = super::read(&args.dataset, &args.read, quiet)?;
     let config = OutlierConfig { count: args.count, seed: args.seed };
     let with_outliers = outliers(&dataset, &config)?;

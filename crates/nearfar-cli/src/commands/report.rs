@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Context;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::{read_labels, read_splits, splits_in};
+use nearfar::file::check_not_input;
 use nearfar::graph::ReadOptions;
 use nearfar::report::{ReportConfig, Subject, check_writable, write_report};
 
@@ -49,6 +50,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     check_writable(&args.output)?;
+    let mut inputs = vec![args.embedding.clone()];
+    if let Some(graph) = &args.graph {
+        inputs.extend(super::graph_files(graph, &args.read));
+    }
+    inputs.extend(
+        [&args.labels, &args.splits, &args.log, &args.links].into_iter().flatten().cloned(),
+    );
+    check_not_input(&args.output, &inputs)?;
     let mut embedding = Embedding::load(&args.embedding)?;
     let (mut graph, mut labels, mut splits) = (None, None, None);
     if let Some(source) = &args.graph {

@@ -39,6 +39,11 @@ pub(super) struct Scoring {
 }
 
 impl ScoringArgs {
+    /// The files that are given.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.labels.iter().chain(&self.splits).cloned()
+    }
+
     /// The scoring that was asked for, with labels and splits of the dataset unless files are given.
     pub(super) fn scoring(
         &self,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use nearfar::graph::{Join, Preset, SynthConfig, synth};
+use nearfar::graph::{Dataset, Join, Preset, SynthConfig, synth};
 
 use crate::print;
 
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     config.classes = args.classes.unwrap_or(config.classes);
     config.join = args.join.unwrap_or(config.join);
     config.seed = args.seed;
+    Dataset::check_folder(&args.output, &[])?;
     let dataset = synth(&config)?;
     dataset.write_folder(&args.output)?;
     if !quiet {

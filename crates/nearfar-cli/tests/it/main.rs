@@ -6,6 +6,8 @@ mod commands;
 mod datasets;
 mod embed;
 mod evaluate;
+#[cfg(unix)]
+mod faults;
 mod help;
 mod links;
 mod measure;
@@ -13,9 +15,13 @@ mod memory;
 #[path = "../../../nearfar/tests/it/naive.rs"]
 mod naive;
 mod neighbors;
+#[cfg(unix)]
+mod outputs;
 mod paper;
 mod report;
 mod scoring;
+#[cfg(unix)]
+mod signals;
 mod wrong_input;
 
 use std::path::Path;

@@ -191,6 +191,8 @@ def embed(
 
         - ``"planned"``: with ``negatives``, ``summary`` and ``memory`` (bytes);
         - ``"started"``: with ``nodes``, ``epochs``, ``walks`` and ``kernel``;
+        - ``"resumed"``: with ``epoch``, the epochs that were completed before, and ``kernel`` if those
+          were of another instruction set;
         - ``"progress"``: with ``done``, the completed fraction of the run, 0 to 1; at most ten times
           per second;
         - ``"epoch"``: with ``epoch``, ``epochs``, ``pairs``, ``loss`` (mean per pair), ``l2`` and
@@ -252,6 +254,9 @@ def embed(
         selects 2; 0 with ``trainer="batch"``.
     negative_weight : float, default=1.0
         Weight of a window's negatives relative to its positives.
+    kernel : {"auto", "scalar", "avx2", "avx512", "neon"}, default="auto"
+        Instruction set of the arithmetic. Sets differ in the order of sums; the same set gives the
+        same vectors on other machines. ``"auto"`` selects the fastest of this machine.
     seed : int, default=0
         Random seed.
     negatives : str, default="auto"
@@ -284,6 +289,10 @@ def embed(
         Folder in which to save the state of the run.
     resume : bool, default=False
         Continue from ``checkpoint``; the result has the same bytes as that of an uninterrupted run.
+        ``log`` is continued too.
+    resume_anyway : bool, default=False
+        With ``resume``, continue also from a checkpoint of an instruction set that this machine does
+        not have. The result is then not that of an uninterrupted run, and a ``UserWarning`` says so.
     weight, source, target, header, sep, repeats, nodes, num_nodes, largest_component
         See ``Graph``.
 

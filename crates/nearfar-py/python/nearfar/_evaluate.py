@@ -133,7 +133,8 @@ def links(
     **options
         Training options: ``model``, ``trainer``, ``protocol``, ``dim``, ``context``,
         ``walk_length``, ``walks``, ``centre_power``, ``k``, ``p``, ``q``, ``order``, ``start``,
-        ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``negative_weight``, ``seed``,
+        ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``negative_weight``,
+        ``kernel``, ``seed``,
         ``negatives``, ``gamma``, ``degree_power``, ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``config``; see ``embed``.
     weight, source, target, header, sep, repeats, nodes, num_nodes, largest_component
         See ``Graph``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,12 @@ class Observer:
     def __call__(self, message: str) -> bool:
         """Handles one event, given as JSON; returns whether to continue."""
         event = json.loads(message)
+        if event["event"] == "resumed" and "kernel" in event:
+            warnings.warn(
+                f"the checkpoint is of kernel {event['kernel']}, which this machine does not use: the "
+                "result will not be that of an uninterrupted run",
+                stacklevel=2,
+            )
         if self._bar is not None:
             self._bar.event(event)
         if self._callback is None:

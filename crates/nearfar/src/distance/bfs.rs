@@ -16,6 +16,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::cancel;
 use crate::graph::{Graph, Node};
 use crate::memory;
 
@@ -132,6 +133,7 @@ impl<'g> MultiSourceBfs<'g> {
         let mut open_arcs = self.graph.arcs() + self.graph.nodes();
         let mut hops = 0;
         while !self.active.is_empty() {
+            cancel::check();
             for &node in &self.active {
                 visit(hops, node, &self.frontier[node as usize])?;
             }

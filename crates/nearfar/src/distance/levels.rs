@@ -1,5 +1,6 @@
 //! Nodes by their distance from one centre.
 
+use crate::cancel;
 use crate::graph::{Graph, Node};
 
 /// The nodes in the order in which a breadth-first search from a centre visits them, level by
@@ -39,6 +40,7 @@ impl Levels {
         }
         let mut start = 0;
         while start < self.order.len() {
+            cancel::check();
             let end = self.order.len();
             self.starts.push(end);
             for at in start..end {

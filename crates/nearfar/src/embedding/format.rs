@@ -1,8 +1,9 @@
 //! File formats of embeddings: detection, and the ids that each can store.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::npy::node_file;
 use crate::error::{Error, Problem, Result};
 use crate::file::{self, open, read_error};
 use crate::graph::{Node, NodeIds};
@@ -37,13 +38,22 @@ const EXTENSIONS: [(&str, Format); 7] = [
     ("csv", Format::Csv),
 ];
 
-/// Fails if an embedding of these nodes could not be saved: an unknown file extension, a folder that
-/// is missing or not writable, or an id that the format cannot store. Call it before a long
-/// computation.
-pub fn check_writable(path: &Path, format: Option<Format>, ids: &NodeIds) -> Result<()> {
+/// Fails if an embedding could not be saved under this name, or if that would replace one of the
+/// files that are read: an unknown file extension, a folder that is missing or not writable, or
+/// something else than a regular file that stands there. Call it before any work.
+pub fn check_output(path: &Path, format: Option<Format>, inputs: &[PathBuf]) -> Result<()> {
     let format = Format::to_write(path, format)?;
-    format.check_ids(path, ids)?;
-    file::check_writable(path)
+    format.files(path).iter().try_for_each(|file| {
+        file::check_writable(file)?;
+        file::check_not_input(file, inputs)
+    })
+}
+
+/// [`check_output`], and fails if an id of these nodes cannot be stored in the format. Call it before
+/// a long computation.
+pub fn check_writable(path: &Path, format: Option<Format>, ids: &NodeIds) -> Result<()> {
+    check_output(path, format, &[])?;
+    Format::to_write(path, format)?.check_ids(path, ids)
 }
 
 impl Format {
@@ -63,6 +73,12 @@ impl Format {
             return Err(no_parquet(path));
         }
         Ok(format)
+    }
+
+    /// The files that vectors are stored in.
+    fn files(self, path: &Path) -> Vec<PathBuf> {
+        let ids = (self == Self::Npy).then(|| node_file(path));
+        std::iter::once(path.to_owned()).chain(ids).collect()
     }
 
     /// Fails if an id has characters that this format uses as separators.

@@ -12,7 +12,7 @@ mod word2vec_binary;
 
 use std::path::Path;
 
-pub use format::{Format, check_writable};
+pub use format::{Format, check_output, check_writable};
 use ids::Ids;
 pub use neighbours::Similarity;
 pub(crate) use neighbours::{TopK, key};

@@ -1,5 +1,6 @@
 //! Embeddings as NumPy arrays, `.npy`: floats of shape (nodes, dimensions). The ids are in a second
 //! file, one per line in row order: `x.nodes.tsv` for `x.npy`. Without that file they are 0, 1, 2, ….
+//! The two are replaced together: there are never ids of one embedding beside vectors of another.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,21 +10,27 @@ use rayon::prelude::*;
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
 use crate::file::npy::{Array, header, write_floats};
-use crate::file::{open, read_error, read_text, write_whole};
+use crate::file::{FileSet, open, read_error, read_set, read_text};
 use crate::graph::{Node, NodeIds};
 
 pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
-    write_whole(&node_file(path), |out| {
+    let mut set = FileSet::default();
+    set.add(path, |out| {
+        out.write_all(&header(embedding.nodes(), embedding.dim()))?;
+        write_floats(out, embedding.vectors())
+    })?;
+    set.add(&node_file(path), |out| {
         (0..embedding.nodes() as Node)
             .try_for_each(|node| writeln!(out, "{}", embedding.ids().get(node)))
     })?;
-    write_whole(path, |out| {
-        out.write_all(&header(embedding.nodes(), embedding.dim()))?;
-        write_floats(out, embedding.vectors())
-    })
+    set.commit()
 }
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {
+    read_set(path, || read_both(path))
+}
+
+fn read_both(path: &Path) -> Result<Embedding> {
     let array = Array::read(open(path)?).map_err(|e| read_error(path, e))?;
     let (nodes, dim) = match array.shape[..] {
         [nodes, dim] if array.is_float() => (nodes, dim),
@@ -53,7 +60,7 @@ pub(super) fn read(path: &Path) -> Result<Embedding> {
 }
 
 /// The file of ids beside an array, which may be packed.
-fn node_file(path: &Path) -> PathBuf {
+pub(super) fn node_file(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_lowercase();
     let end = [".npy", ".npy.gz", ".npy.zst"].iter().find(|end| lower.ends_with(**end));

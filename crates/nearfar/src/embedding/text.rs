@@ -151,9 +151,9 @@ pub(super) fn read(path: &Path, format: TextFormat) -> Result<Embedding> {
         );
         return Err(Error::line(path, 1, message));
     }
-    let skip = format.header_lines() as usize * first.len().min(line.len() + 1);
-    // `line` does not include a carriage return before the newline.
-    let skip = skip + usize::from(skip > 0 && first.get(line.len()) == Some(&b'\r'));
+    // Up to the end of the header with its line break, which may be missing.
+    let end = first.iter().position(|&byte| byte == b'\n').map_or(first.len(), |end| end + 1);
+    let skip = format.header_lines() as usize * end;
     let head = parse(&first[skip..], format, dim)
         .map(|(lines, rows)| (lines + format.header_lines(), rows))
         .map_err(|(line, message)| (line + format.header_lines(), message));

@@ -1,5 +1,5 @@
-//! What graph files and embedding files share: compression, atomic writing, lines of text, and the
-//! formats that both are stored in.
+//! Files: written whole or not at all, also several together; and what graph files and embedding
+//! files share: compression, lines of text, and the formats that both are stored in.
 //!
 //! A header is a claim. No reader here allocates for what a header says before the bytes that it
 //! speaks of have been read.
@@ -10,12 +10,17 @@ pub(crate) mod npy;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod safetensors;
+mod target;
+mod temporary;
 mod write;
 
 pub(crate) use compression::{
     extension, head, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
 };
-pub(crate) use write::{check_writable, write_whole};
+pub use target::check_not_input;
+pub use temporary::remove_temporaries;
+pub use write::write_together;
+pub(crate) use write::{DATASET_FILES, FileSet, check_writable, read_set, settle, write_whole};
 
 /// A node id in a format whose values have types. `Integer(7)` and `Text("7")` are the same node.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use safetensors::Dtype;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use super::write_whole;
 use crate::error::Result;
@@ -31,21 +32,53 @@ pub(crate) fn write(
     metadata: &BTreeMap<String, String>,
     tensors: &[Tensor<'_>],
 ) -> Result<()> {
+    write_whole(path, |out| write_tensors(out, &header(metadata, tensors)?, tensors))
+}
+
+/// [`write()`], with a last tensor that holds the SHA-256 of all bytes before it.
+pub(crate) fn write_sealed(
+    path: &Path,
+    metadata: &BTreeMap<String, String>,
+    tensors: Vec<Tensor<'_>>,
+) -> Result<()> {
     write_whole(path, |out| {
-        let header = header(metadata, tensors)?;
-        out.write_all(&(header.len() as u64).to_le_bytes())?;
-        out.write_all(header.as_bytes())?;
-        for tensor in tensors {
-            let mut counted = Counted { out: &mut *out, bytes: 0 };
-            (tensor.write)(&mut counted)?;
-            if Some(counted.bytes) != bytes(tensor) {
-                let Tensor { name, shape, .. } = tensor;
-                let message = format!("tensor {name} {shape:?} is {} bytes", counted.bytes);
-                return Err(io::Error::other(message));
-            }
-        }
-        Ok(())
+        let nothing = |_: &mut dyn Write| Ok(());
+        let seal =
+            Tensor { name: SEAL, dtype: Dtype::U8, shape: vec![SEAL_BYTES], write: &nothing };
+        let mut tensors = tensors;
+        tensors.push(seal);
+        let header = header(metadata, &tensors)?;
+        tensors.pop();
+        let mut hashed = Hashed { out, hash: Sha256::new() };
+        write_tensors(&mut hashed, &header, &tensors)?;
+        let Hashed { out, hash } = hashed;
+        out.write_all(&hash.finalize())
     })
+}
+
+/// Whether a file is as [`write_sealed`] wrote it, to the last bit.
+pub(crate) fn is_sealed(bytes: &[u8]) -> bool {
+    let parts = bytes.split_last_chunk::<SEAL_BYTES>();
+    parts.is_some_and(|(content, seal)| Sha256::digest(content)[..] == seal[..])
+}
+
+/// The tensor that holds the checksum.
+const SEAL: &str = "sha256";
+const SEAL_BYTES: usize = 32;
+
+fn write_tensors(out: &mut dyn Write, header: &str, tensors: &[Tensor<'_>]) -> io::Result<()> {
+    out.write_all(&(header.len() as u64).to_le_bytes())?;
+    out.write_all(header.as_bytes())?;
+    for tensor in tensors {
+        let mut counted = Counted { out: &mut *out, bytes: 0 };
+        (tensor.write)(&mut counted)?;
+        if Some(counted.bytes) != bytes(tensor) {
+            let Tensor { name, shape, .. } = tensor;
+            let message = format!("tensor {name} {shape:?} is {} bytes", counted.bytes);
+            return Err(io::Error::other(message));
+        }
+    }
+    Ok(())
 }
 
 /// The header, padded to a multiple of 8 bytes.
@@ -90,6 +123,24 @@ impl<W: Write> Write for Counted<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let written = self.out.write(buffer)?;
         self.bytes += written;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Hashes the bytes that pass through.
+struct Hashed<W> {
+    out: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(buffer)?;
+        self.hash.update(&buffer[..written]);
         Ok(written)
     }
 

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use super::labels::{self, Labels, Split, Splits};
 use super::{Components, Dropped, Graph, Node, Origin, ReadOptions, read};
 use crate::error::{Error, Problem, Result};
-use crate::file::write_whole;
+use crate::file::{DATASET_FILES, FileSet, check_not_input, check_writable, read_set};
+
+/// The file of a dataset folder that has to be there.
+pub(crate) const EDGES: &str = DATASET_FILES[0];
 
 /// A graph with optional labels and splits.
 #[derive(Clone, Debug)]
@@ -45,7 +48,11 @@ impl Dataset {
     /// Reads a folder: `edges.tsv` and, if they exist, `nodes.tsv`, `labels.tsv` and
     /// `splits.tsv`; each may be compressed, with `.gz`, `.zst`, … appended.
     pub(crate) fn read_folder(folder: &Path, options: &ReadOptions) -> Result<Self> {
-        let edges = find(folder, "edges.tsv").ok_or_else(|| {
+        read_set(&folder.join(EDGES), || Self::read_files(folder, options))
+    }
+
+    fn read_files(folder: &Path, options: &ReadOptions) -> Result<Self> {
+        let edges = find(folder, EDGES).ok_or_else(|| {
             Error::file(folder, "a dataset folder needs edges.tsv (or .gz, .zst, …); none found")
         })?;
         let nodes = options.nodes.clone().or_else(|| find(folder, "nodes.tsv"));
@@ -66,7 +73,26 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Writes the folder that [`read`](super::read()) reads. Each file is written atomically.
+    /// Fails if [`write_folder`](Self::write_folder) would fail because of what is in the folder, or
+    /// would replace one of the files that are read. Call it before a long computation.
+    pub fn check_folder(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        DATASET_FILES.iter().try_for_each(|name| {
+            let file = folder.join(name);
+            check_writable(&file)?;
+            check_not_input(&file, inputs)
+        })
+    }
+
+    /// The files that are read of a dataset folder.
+    pub fn files(folder: &Path) -> Vec<PathBuf> {
+        DATASET_FILES.iter().filter_map(|name| find(folder, name)).collect()
+    }
+
+    /// Writes the folder that [`read`](super::read()) reads: all of its files or, if that fails,
+    /// none.
     pub fn write_folder(&self, folder: &Path) -> Result<()> {
         let ids = self.graph.ids();
         let rows = || 0..self.graph.nodes() as Node;
@@ -85,8 +111,9 @@ impl Dataset {
             edges.push('\n');
         }
         std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
-        write_whole(&folder.join("edges.tsv"), |out| out.write_all(edges.as_bytes()))?;
-        write_whole(&folder.join("nodes.tsv"), |out| out.write_all(nodes.as_bytes()))?;
+        let mut set = FileSet::default();
+        set.add(&folder.join(EDGES), |out| out.write_all(edges.as_bytes()))?;
+        set.add(&folder.join("nodes.tsv"), |out| out.write_all(nodes.as_bytes()))?;
         if let Some(labels) = &self.labels {
             let mut text = String::new();
             for row in rows() {
@@ -96,7 +123,7 @@ impl Dataset {
                     .collect();
                 let _ = writeln!(text, "{}\t{}", quoted(&ids.get(row), '\t'), of.join(","));
             }
-            write_whole(&folder.join("labels.tsv"), |out| out.write_all(text.as_bytes()))?;
+            set.add(&folder.join("labels.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
         if let Some(splits) = &self.splits {
             let mut text = String::new();
@@ -105,9 +132,15 @@ impl Dataset {
                     let _ = writeln!(text, "{}\t{}", quoted(&ids.get(row), '\t'), split.name());
                 }
             }
-            write_whole(&folder.join("splits.tsv"), |out| out.write_all(text.as_bytes()))?;
+            set.add(&folder.join("splits.tsv"), |out| out.write_all(text.as_bytes()))?;
         }
-        Ok(())
+        // What was there before may belong to other nodes.
+        for (name, written) in
+            [("labels.tsv", self.labels.is_some()), ("splits.tsv", self.splits.is_some())]
+        {
+            packed(folder, name).skip(usize::from(written)).for_each(|path| set.remove(path));
+        }
+        set.commit()
     }
 
     /// The largest component alone. Its nodes keep their ids.
@@ -155,6 +188,11 @@ fn quoted(field: &str, separator: char) -> Cow<'_, str> {
 
 /// The file with this name in a folder, plain or compressed.
 pub(crate) fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    const ENDS: [&str; 6] = ["", ".gz", ".zst", ".bz2", ".xz", ".zip"];
-    ENDS.iter().map(|end| folder.join(format!("{name}{end}"))).find(|path| path.exists())
+    packed(folder, name).find(|path| path.exists())
+}
+
+/// The plain and the compressed names of a file in a folder.
+fn packed(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
+    let ends = ["", ".gz", ".zst", ".bz2", ".xz", ".zip"];
+    ends.into_iter().map(move |end| folder.join(format!("{name}{end}")))
 }

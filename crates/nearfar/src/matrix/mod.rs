@@ -88,6 +88,36 @@ mod tests {
         (0..count).map(|at| ((at * 37 + seed * 11) % 19) as f32 - 9.0).collect()
     }
 
+    /// Sums run over the inner index in blocks of 256, with fused products, on every machine that can
+    /// fuse them. So products are the same numbers with AVX2, AVX-512 and NEON, and `--kernel` makes
+    /// all of a run portable although `matrixmultiply` chooses for itself.
+    #[test]
+    fn products_do_not_depend_on_the_instruction_set() {
+        #[cfg(target_arch = "x86_64")]
+        if !(is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2")) {
+            return;
+        }
+        let random = |count: usize| -> Vec<f32> {
+            let mut rng = crate::rng::Rng::new(count as u64, crate::rng::Purpose::Negative, 0, 0);
+            (0..count).map(|_| rng.normal() as f32).collect()
+        };
+        for (rows, inner, columns) in [(37, 700, 21), (5, 256, 3), (64, 257, 48), (1, 33, 17)] {
+            let (x, w) = (random(rows * inner), random(inner * columns + 1));
+            let mut found = vec![f32::NAN; rows * columns];
+            multiply(&x, &w[1..], &mut found, inner, columns);
+            for (at, found) in found.iter().enumerate() {
+                let (row, column) = (at / columns, at % columns);
+                let term = |sum: f32, k: &usize| {
+                    x[row * inner + k].mul_add(w[1 + k * columns + column], sum)
+                };
+                let all: Vec<usize> = (0..inner).collect();
+                let blocks = all.chunks(256).map(|block| block.iter().fold(0.0, term));
+                let expected = blocks.reduce(|sum, block| sum + block).unwrap_or(0.0);
+                assert_eq!(found.to_bits(), expected.to_bits(), "row {row}, column {column}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn products_are_sums_of_products(rows in 0_usize..40, inner in 1_usize..40, columns in 1_usize..20) {

@@ -7,6 +7,7 @@
 use ndarray::{Array1, Array2, Axis, linalg::general_mat_mul};
 use rayon::prelude::*;
 
+use crate::cancel;
 use crate::embedding::{TopK, key};
 use crate::graph::Node;
 
@@ -29,6 +30,7 @@ pub(super) fn nearest(
         let mut best = vec![TopK::default(); tile.nrows()];
         let mut products = Array2::zeros((tile.nrows(), POINTS));
         for (chunk, points) in points.axis_chunks_iter(Axis(0), POINTS).enumerate() {
+            cancel::check();
             let first = chunk * POINTS;
             let mut products = products.slice_mut(ndarray::s![.., ..points.nrows()]);
             general_mat_mul(1.0, &tile, &points.t(), 0.0, &mut products);

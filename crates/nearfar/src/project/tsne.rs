@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use super::affinity::Affinities;
 use super::barnes_hut::{QuadTree, Repulsion};
+use crate::cancel;
 use crate::rng::{Purpose, Rng};
 
 const EXAGGERATION: f32 = 12.0;
@@ -35,6 +36,7 @@ pub(super) fn tsne(
     let mut repulsions = vec![Repulsion::default(); n];
     let mut tree = QuadTree::default();
     for step in 0..steps {
+        cancel::check();
         let (exaggeration, momentum) =
             if step < steps / 3 { (EXAGGERATION, 0.5) } else { (1.0, 0.8) };
         let rate = n as f32 / exaggeration;

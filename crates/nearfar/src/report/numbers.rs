@@ -72,18 +72,44 @@ pub(super) fn numbers(
 fn read_log(path: &Path) -> Result<Vec<Value>> {
     let log = read_text(path)?;
     let lines = (1..).zip(log.lines()).filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(number, line)| {
-            let event = parse(path, number, line)?;
-            let fields = ["epoch", "loss", "pairs", "seconds"];
-            if event["event"] == "epoch" && fields.iter().any(|name| !event[name].is_number()) {
-                let message = "an epoch event lacks epoch, loss, pairs or seconds; expected a log \
-                               of nearfar embed";
-                return Err(Error::line(path, number, message));
+    let mut events: Vec<Value> = Vec::new();
+    // Seconds of earlier runs, where a run was resumed.
+    let mut before = 0.0;
+    for (number, line) in lines {
+        let mut event = parse(path, number, line)?;
+        let fail = |message: &str| {
+            Err(Error::line(path, number, format!("{message}; expected a log of nearfar embed")))
+        };
+        if !event.is_object() {
+            return fail("not a JSON object");
+        }
+        // JSON has no NaN: numbers that are not finite are null.
+        let has = |name: &str| event.get(name).is_some_and(|it| it.is_number() || it.is_null());
+        let fields = ["loss", "pairs", "seconds"];
+        match event["event"].as_str() {
+            Some("epoch") if !fields.into_iter().all(has) || !event["epoch"].is_number() => {
+                return fail("an epoch event lacks epoch, loss, pairs or seconds");
             }
-            Ok(event)
-        })
-        .collect()
+            Some("scores") if !event["epoch"].is_number() => {
+                return fail("a scores event lacks epoch");
+            }
+            Some("resumed") => {
+                // What a run did after its checkpoint is done again.
+                let again = |it: &Value| it["epoch"].as_u64() > event["epoch"].as_u64();
+                events.retain(|it| it["event"] == "resumed" || !again(it));
+                let last = events.iter().rev().find(|it| it["event"] == "epoch");
+                before = last.and_then(|it| it["seconds"].as_f64()).unwrap_or(0.0);
+            }
+            // A run that began anew.
+            Some("started") => before = 0.0,
+            _ => {}
+        }
+        if let Some(seconds) = event["seconds"].as_f64() {
+            event["seconds"] = (before + seconds).into();
+        }
+        events.push(event);
+    }
+    Ok(events)
 }
 
 /// The resolved settings of the run: as given, or from the vectors, or from the log.
@@ -124,4 +150,52 @@ fn parse(path: &Path, line: u64, text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| {
         Error::line(path, line, format!("{error}; expected JSON written by nearfar"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(text: &str) -> Result<Vec<Value>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.jsonl");
+        std::fs::write(&path, text).unwrap();
+        read_log(&path)
+    }
+
+    const EPOCH: &str = r#"{"event":"epoch","epoch":1,"pairs":2,"loss":0.5,"seconds":1.5}"#;
+
+    #[test]
+    fn numbers_that_are_not_finite_are_null() {
+        let events = log(&EPOCH.replace("0.5", "null").replace("1.5", "null")).unwrap();
+        assert!(events[0]["loss"].is_null());
+        for (text, says) in [
+            ("null", "not a JSON object"),
+            ("[1]", "not a JSON object"),
+            (&EPOCH.replace("loss", "cost"), "lacks epoch, loss, pairs or seconds"),
+            (&EPOCH.replace("\"epoch\":1", "\"epoch\":null"), "lacks epoch"),
+            (r#"{"event":"scores","epoch":null}"#, "a scores event lacks epoch"),
+        ] {
+            let error = log(&format!("{EPOCH}\n{text}")).unwrap_err().to_string();
+            assert!(error.contains("log.jsonl:2: ") && error.contains(says), "{error}");
+        }
+    }
+
+    /// A run is killed in epoch 4, and resumed from the checkpoint after epoch 2.
+    #[test]
+    fn epochs_that_a_resumed_run_repeats_count_once() {
+        let epoch = |epoch: u64, seconds: u64| {
+            let epoch = EPOCH.replace("\"epoch\":1", &format!("\"epoch\":{epoch}"));
+            epoch.replace("1.5", &format!("{seconds}")) + "\n"
+        };
+        let resumed = "{\"event\":\"resumed\",\"epoch\":2,\"seconds\":0.0}\n";
+        let before: String = (1..=3).map(|at| epoch(at, 10 * at)).collect();
+        let after: String = (3..=4).map(|at| epoch(at, 10 * (at - 2))).collect();
+        let events = log(&(before + resumed + &after)).unwrap();
+        let epochs: Vec<_> = events.iter().filter(|it| it["event"] == "epoch").collect();
+        let numbers = |name: &str| epochs.iter().map(|it| it[name].as_f64().unwrap()).collect();
+        let (which, seconds): (Vec<f64>, Vec<f64>) = (numbers("epoch"), numbers("seconds"));
+        assert_eq!(which, [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(seconds, [10.0, 20.0, 30.0, 40.0]);
+    }
 }

@@ -134,13 +134,16 @@ pub(crate) fn run(
     checkpoint: Option<Checkpoint>,
     sink: &mut dyn Sink,
 ) -> Result<Vec<f32>> {
+    let mut stopped = sink.event(started)?.is_break();
     let mut first = 0;
     if let Some(checkpoint) = checkpoint {
+        checkpoint.check_epoch(plan.epochs)?;
         backend.restore(&checkpoint.vectors, &checkpoint.state)?;
         first = checkpoint.epoch;
+        let kernel = Some(checkpoint.kernel()).filter(|kernel| *kernel != plan.kernel.name());
+        stopped |= sink.event(&Event::Resumed { epoch: first, kernel })?.is_break();
     }
     let epochs = plan.epochs;
-    let mut stopped = sink.event(started)?.is_break();
     let mut most: f64 = 0.0;
     for epoch in first..epochs {
         if stopped {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::start::Start;
 use crate::error::{Error, Problem, Result};
 use crate::setting::parsed;
+use crate::simd::InstructionSet;
 
 /// Which model is trained, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,10 @@ pub struct TrainConfig {
     /// Weight of the negatives of a window relative to its positives
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives", default_value_t = Self::default().negative_weight))]
     pub negative_weight: f64,
+    /// Instruction set of the arithmetic. Sets differ in the order of sums; the same set gives the same
+    /// vectors on other machines [default: the fastest of this machine]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Training", hide_default_value = true, default_value_t = Self::default().kernel))]
+    pub kernel: Kernel,
     /// Random seed; the result does not depend on the number of threads
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().seed))]
     pub seed: u64,
@@ -140,6 +145,43 @@ pub enum Trainer {
     Batch,
     /// Gradient descent on all pairs with exact probabilities: up to some ten thousand nodes
     Exact,
+}
+
+/// The instruction set of the arithmetic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Kernel {
+    /// The fastest of this machine
+    #[default]
+    Auto,
+    /// Plain code, on every machine
+    Scalar,
+    /// x86-64 with AVX2 and FMA
+    Avx2,
+    /// x86-64 with AVX-512
+    Avx512,
+    /// ARM
+    Neon,
+}
+
+impl Kernel {
+    /// The instruction set. Fails if this machine does not have it.
+    pub fn resolve(self) -> Result<InstructionSet> {
+        let name = match self {
+            Self::Auto => return Ok(InstructionSet::detect()),
+            Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+        };
+        let all = InstructionSet::available();
+        all.iter().find(|set| set.name() == name).copied().ok_or_else(|| {
+            let names: Vec<String> = all.iter().map(|set| set.name()).collect();
+            let has = format!("this machine does not have it; it has {}", names.join(", "));
+            Error::option("kernel", name, has)
+        })
+    }
 }
 
 /// A preset of settings.
@@ -208,6 +250,7 @@ impl Default for TrainConfig {
             l2: L2::Auto,
             smoothing: None,
             negative_weight: 1.0,
+            kernel: Kernel::Auto,
             seed: 0,
         }
     }

@@ -243,7 +243,7 @@ impl<'a> Exact<'a> {
             objective: Objective::new(graph, negatives, plan),
             gradient: vec![0.0; vectors.len()],
             vectors,
-            l2: L2Controller::new(plan.l2, graph, plan.dim),
+            l2: L2Controller::new(plan.l2, graph, plan.dim, plan.kernel),
         }
     }
 }

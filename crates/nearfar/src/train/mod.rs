@@ -19,7 +19,7 @@ pub(crate) mod start;
 pub mod stream;
 
 pub use backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
-pub use config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
+pub use config::{Kernel, L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
 pub use plan::TrainPlan;
 pub use settings::Settings;

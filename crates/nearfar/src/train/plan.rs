@@ -19,7 +19,7 @@ use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::{Demand, NegativePlan, NegativeSampler, Negatives};
-use crate::simd::LANES;
+use crate::simd::{InstructionSet, LANES};
 
 /// All that will be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +64,8 @@ pub struct TrainPlan {
     pub negative_weight: f64,
     /// Random seed.
     pub seed: u64,
+    /// The instruction set of the arithmetic.
+    pub kernel: InstructionSet,
     /// Parts that an epoch is cut into, each sampled and trained by itself, so that no node moves far
     /// in a pass and its pairs fit memory.
     pub passes: usize,
@@ -93,7 +95,7 @@ impl TrainPlan {
     /// Resolves the settings for a graph. Fails if they are invalid or exceed the budget.
     pub fn new(settings: &Settings, graph: &Graph, budget: &Budget) -> Result<Self> {
         settings.validate()?;
-        let mut plan = Self::resolve(settings, graph);
+        let mut plan = Self::resolve(settings, graph, settings.train.kernel.resolve()?);
         if plan.trainer == Trainer::Batch {
             batch::check(&plan, graph)?;
         }
@@ -125,7 +127,7 @@ impl TrainPlan {
     }
 
     /// Everything but negatives and memory.
-    fn resolve(settings: &Settings, graph: &Graph) -> Self {
+    fn resolve(settings: &Settings, graph: &Graph, kernel: InstructionSet) -> Self {
         let config = &settings.train;
         let defaults = config.defaults();
         let TrainDefaults { k, epochs, lr, .. } = defaults;
@@ -154,6 +156,7 @@ impl TrainPlan {
             smoothing: config.smoothing.unwrap_or(defaults.smoothing),
             negative_weight: config.negative_weight,
             seed: config.seed,
+            kernel,
             passes: 1,
             passes_ahead: 1,
             negatives: NegativePlan::uniform(),
@@ -293,6 +296,7 @@ impl TrainPlan {
             "smoothing": self.smoothing,
             "negative-weight": self.negative_weight,
             "seed": self.seed,
+            "kernel": self.kernel.name(),
         });
         let mut all = match fields {
             Value::Object(fields) => fields,

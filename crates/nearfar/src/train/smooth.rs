@@ -30,6 +30,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::budget::product;
+use crate::cancel;
 use crate::encode::Propagation;
 use crate::graph::{Graph, Node};
 
@@ -64,6 +65,7 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
     let mut panels = [(); 2].map(|()| vec![0.0; n * PANEL.min(dim)]);
     let (mut along_q, mut before, mut after) = (Vec::with_capacity(dim), 0.0, 0.0);
     for first in (0..dim).step_by(PANEL) {
+        cancel::check();
         let width = PANEL.min(dim - first);
         let [mut panel, mut next] = panels.each_mut().map(|all| &mut all[..n * width]);
         let both = panel.par_chunks_exact_mut(width).zip(rows.par_chunks_exact(dim));

@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::TrainPlan;
 use crate::budget::{product, sum};
+use crate::cancel;
 use crate::encode::Propagation;
 use crate::graph::{Graph, Node};
 use crate::matrix::{Cholesky, add_transposed, eigen, multiply, multiply_by_transposed};
@@ -218,6 +219,7 @@ impl Operator {
         let n = x.len() / columns;
         let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL.min(columns)]);
         for first in (0..columns).step_by(PANEL) {
+            cancel::check();
             let width = PANEL.min(columns - first);
             let [panel, mut sum, mut next] =
                 panels.each_mut().map(|all: &mut Vec<f32>| &mut all[..n * width]);

@@ -26,6 +26,9 @@ fn word2vec_text() {
     check("a.w2v", "", ": the file is empty");
     check("a.w2v", "ann 1 2\n", ":1: expected two integers");
     check("a.w2v", "2 0\n", ":1: expected two integers");
+    for header in ["7 2\r", "7 2", "7 2\r\n", "7 2\n"] {
+        check("a.w2v", header, ":1: the header says 7 vectors, found 0");
+    }
     check("a.w2v", "0 2\n", ": an embedding of 0 nodes");
     check("a.w2v", "2 2\na 1 2\n", ":1: the header says 2 vectors, found 1");
     check("a.w2v", "1 2\na 1 2\nb 1 2\n", ":1: the header says 1 vectors, found 2");

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::embedding::Embedding;
 use crate::error::{Error, Problem, Result};
-use crate::graph::dataset::find;
+use crate::file::settle;
+use crate::graph::dataset::{EDGES, find};
 use crate::graph::labels::read_splits as read_known_splits;
 use crate::graph::read::Known;
 use crate::graph::{Labels, Splits};
@@ -60,6 +61,7 @@ fn in_folder(path: &Path, name: &str) -> Result<Option<PathBuf>> {
     if !path.is_dir() {
         return Ok(None);
     }
+    settle(&path.join(EDGES))?;
     let missing = || Error::file(path, format!("no {name} in this folder; give a file"));
     find(path, name).map(Some).ok_or_else(missing)
 }

@@ -22,6 +22,7 @@
 
 use std::collections::VecDeque;
 
+use crate::cancel;
 use crate::matrix::{Cholesky, add_scaled, dot};
 
 /// The state of a minimisation.
@@ -98,6 +99,7 @@ impl Lbfgs {
 
     /// Takes the value and the gradient at [`point`](Self::point); returns whether the search ends.
     pub(super) fn advance(&mut self, value: f64, gradient: &[f64]) -> bool {
+        cancel::check();
         let Some(current) = &mut self.current else {
             let (point, gradient) = (self.trial.clone(), gradient.to_vec());
             self.current = Some(Iterate { point, value, gradient });

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use super::similarity::{Bins, SimilarityHistogram, TaskBins};
 use super::sums::{DistanceSums, GroupSums};
+use crate::cancel;
 use crate::distance::{MultiSourceBfs, SOURCES};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node};
@@ -97,6 +98,7 @@ impl PairMeasurement<'_> {
         let groups: Vec<(usize, &[Node])> =
             sources.chunks(group).enumerate().map(|(at, nodes)| (at * group, nodes)).collect();
         let groups = groups.into_par_iter().map(|(lane, nodes)| {
+            cancel::check();
             let mut sums = GroupSums {
                 sources: nodes.len(),
                 by_distance: vec![DistanceSums::default(); hops.distances()],

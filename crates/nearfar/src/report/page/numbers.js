@@ -1,5 +1,8 @@
 // Statistics, measures, scores and settings.
 
+// JSON has no NaN: a number that is not finite is null.
+const fixed = (value, digits = 4) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
+
 const plusMinus = (score) =>
   score.mean.toFixed(3) + (score.runs.length > 1 ? ` ± ${score.std.toFixed(3)}` : "");
 
@@ -140,9 +143,9 @@ function trainingChart(log) {
     title: "Training",
     caption: `${withSeparators(pairs)} pairs in ${formatNumber(epochs.at(-1).seconds)} s.`,
     x: { label: "epoch", integer: true }, y: {},
-    series: [{ kind: "line", colour: "near", name: "mean loss per pair", points: epochs.map((event) => [event.epoch, event.loss]) }],
+    series: [{ kind: "line", colour: "near", name: "mean loss per pair", points: epochs.map((event) => [event.epoch, event.loss]).filter(([, loss]) => Number.isFinite(loss)) }],
     columns: ["epoch", "loss", "pairs", "λ"],
-    rows: epochs.map((event) => [event.epoch, event.loss.toFixed(4), withSeparators(event.pairs), formatNumber(event.l2)]),
+    rows: epochs.map((event) => [event.epoch, fixed(event.loss), formatNumber(event.pairs), formatNumber(event.l2)]),
   });
 }
 
@@ -150,13 +153,13 @@ function scoreChart(log) {
   const scores = log.filter((event) => event.event === "scores");
   if (!scores.length) return null;
   const line = (split, colour, name) => ({ kind: "line", colour, name,
-    points: scores.filter((event) => event[split]).map((event) => [event.epoch, event[split].f1_macro]) });
+    points: scores.filter((event) => Number.isFinite(event[split]?.f1_macro)).map((event) => [event.epoch, event[split].f1_macro]) });
   return chart({
     title: "Scores during training", caption: "F1-macro.",
     x: { label: "epoch", integer: true }, y: {},
     series: [line("test", "far", "test"), line("val", "third", "validation")].filter((one) => one.points.length),
     columns: ["epoch", "test", "validation"],
-    rows: scores.map((event) => [event.epoch, event.test.f1_macro.toFixed(4), event.val?.f1_macro.toFixed(4) ?? "–"]),
+    rows: scores.map((event) => [event.epoch, fixed(event.test?.f1_macro), fixed(event.val?.f1_macro)]),
   });
 }
 

@@ -33,12 +33,19 @@
 use super::super::config::L2;
 use super::effective_rank::effective_rank;
 use crate::graph::Graph;
+use crate::simd::InstructionSet;
+
+/// λ that is adjusted lies between these, at any time.
+const LEAST: f64 = 1e-4;
+const MOST: f64 = 0.75;
 
 /// λ and what controls it.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::train) struct L2Controller {
     /// λ.
     pub(in crate::train) lambda: f64,
+    /// The instruction set of the arithmetic.
+    set: InstructionSet,
     /// The effective rank to reach; `None` if λ is constant.
     target: Option<f64>,
     /// The fraction of nodes with edges: the vectors of others learn nothing.
@@ -60,14 +67,14 @@ struct Observation {
 
 impl L2Controller {
     /// The controller at the start of a run.
-    pub(in crate::train) fn new(l2: L2, graph: &Graph, dim: usize) -> Self {
+    pub(in crate::train) fn new(l2: L2, graph: &Graph, dim: usize, set: InstructionSet) -> Self {
         let connected = (0..graph.nodes() as u32).filter(|&node| graph.degree(node) > 0).count();
         let (lambda, target) = match l2 {
             L2::Auto => (0.1, Some(target(graph, connected, dim))),
             L2::Value(lambda) => (lambda, None),
         };
         let connected = connected.max(1) as f64 / graph.nodes().max(1) as f64;
-        Self { lambda, target, connected, most: 0.75, last: None }
+        Self { lambda, set, target, connected, most: MOST, last: None }
     }
 
     /// Adjusts λ after an epoch, counted from 0, of some `epochs`: at most 15 times in a run, as the
@@ -97,7 +104,6 @@ impl L2Controller {
         dim: usize,
         left: usize,
     ) -> Option<f64> {
-        const LEAST: f64 = 1e-4;
         const SMALL: f64 = 0.1;
         let target = self.target?;
         let Observation { rank, size } = self.observe(rows, dim);
@@ -120,10 +126,19 @@ impl L2Controller {
         [self.lambda, self.most, last.rank, last.size]
     }
 
-    /// Continues from what [`state`](Self::state) returned.
-    pub(in crate::train) fn restore(&mut self, [lambda, most, rank, size]: [f64; 4]) {
-        (self.lambda, self.most) = (lambda, most);
-        self.last = (!rank.is_nan()).then_some(Observation { rank, size });
+    /// Continues from what [`state`](Self::state) returned; `None` if it cannot be that.
+    pub(in crate::train) fn restore(&mut self, [lambda, most, rank, size]: [f64; 4]) -> Option<()> {
+        let observed = |value: f64| value.is_finite() && value >= 0.0;
+        let valid = match self.target {
+            None => lambda.to_bits() == self.lambda.to_bits(),
+            Some(_) => (LEAST..=MOST).contains(&lambda),
+        };
+        let unobserved = rank.is_nan() && size.is_nan();
+        let valid = valid && (LEAST..=MOST).contains(&most);
+        (valid && (unobserved || observed(rank) && observed(size))).then(|| {
+            (self.lambda, self.most) = (lambda, most);
+            self.last = (!unobserved).then_some(Observation { rank, size });
+        })
     }
 
     fn observe<'a>(
@@ -135,7 +150,7 @@ impl L2Controller {
         let (sum, count) =
             rows.clone().fold((0.0, 0.0), |(sum, count), row| (sum + square(row), count + 1.0));
         let size = sum / f64::max(count * self.connected, 1.0);
-        Observation { rank: effective_rank(rows, dim), size }
+        Observation { rank: effective_rank(self.set, rows, dim), size }
     }
 }
 
@@ -193,7 +208,7 @@ mod tests {
     #[test]
     fn lambda_follows_the_rank_to_the_power_of_eight_tenths() {
         let graph = ring(1000, 4);
-        let start = || L2Controller::new(L2::Auto, &graph, 128);
+        let start = || L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
         let mut controller = start();
         // One observation shows no trend.
         close(adjust(&mut controller, 40, 1.0, 9), 0.1);
@@ -214,7 +229,7 @@ mod tests {
     #[test]
     fn lambda_stays_within_its_limits_and_backs_off_from_vanishing_vectors() {
         let graph = ring(1000, 4);
-        let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+        let mut controller = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
         for _ in 0..20 {
             adjust(&mut controller, 128, 1.0, 9);
         }
@@ -223,7 +238,7 @@ mod tests {
             adjust(&mut controller, 1, 1.0, 9);
         }
         close(controller.lambda, 1e-4);
-        let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+        let mut controller = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
         adjust(&mut controller, 100, 0.09, 9);
         close(adjust(&mut controller, 100, 0.08, 8), 0.02);
         adjust(&mut controller, 128, 5.0, 7);
@@ -234,15 +249,26 @@ mod tests {
     fn a_restored_controller_continues_alike() {
         let graph = ring(1000, 4);
         for epochs in 0..3 {
-            let mut whole = L2Controller::new(L2::Auto, &graph, 128);
+            let mut whole = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
             for epoch in 0..epochs {
                 adjust(&mut whole, 50 - epoch, 1.0, 9);
             }
-            let mut resumed = L2Controller::new(L2::Auto, &graph, 128);
-            resumed.restore(whole.state());
+            let mut resumed = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
+            resumed.restore(whole.state()).unwrap();
             assert_eq!(resumed, whole);
         }
-        let mut constant = L2Controller::new(L2::Value(0.3), &graph, 128);
+        let good = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect()).state();
+        for (at, values) in [(0, [0.0, f64::NAN]), (1, [f64::NAN, 2.0]), (2, [1.0, f64::INFINITY])]
+        {
+            for value in values {
+                let mut bad = good;
+                bad[at] = value;
+                let mut controller =
+                    L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
+                assert_eq!(controller.restore(bad), None, "{bad:?}");
+            }
+        }
+        let mut constant = L2Controller::new(L2::Value(0.3), &graph, 128, InstructionSet::detect());
         assert_eq!(constant.adjust([0.5_f32; 128].chunks(128), 128, 3), None);
         close(constant.lambda, 0.3);
     }

@@ -10,8 +10,12 @@ use crate::budget::{product, sum};
 use crate::simd::{InstructionSet, LANES, Vector, Work};
 
 /// The effective rank of the first `dim` values of rows. 0 if they are all zero.
-pub fn effective_rank<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> f64 {
-    let eigenvalues = eigenvalues(gram(rows, dim), dim);
+pub fn effective_rank<'a>(
+    set: InstructionSet,
+    rows: impl Iterator<Item = &'a [f32]>,
+    dim: usize,
+) -> f64 {
+    let eigenvalues = eigenvalues(gram(set, rows, dim), dim);
     let total: f64 = eigenvalues.iter().map(|value| value.max(0.0)).sum();
     if total <= 0.0 {
         return 0.0;
@@ -28,7 +32,7 @@ pub(in crate::train) fn bytes(nodes: usize, dim: usize) -> u64 {
 }
 
 /// ZᵀZ.
-fn gram<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
+fn gram<'a>(set: InstructionSet, rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
     let padded = dim.next_multiple_of(LANES);
     let mut padded_rows = Vec::new();
     for (at, row) in rows.enumerate() {
@@ -37,7 +41,7 @@ fn gram<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec<f64> {
     }
     let rows: Vec<&[f32]> = padded_rows.chunks_exact(padded).collect();
     // SAFETY: all rows have `padded` elements.
-    let sums = unsafe { InstructionSet::detect().run(Gram { rows: &rows, padded }) };
+    let sums = unsafe { set.run(Gram { rows: &rows, padded }) };
     let entry = |i: usize, j: usize| f64::from(sums[i.max(j) * padded + i.min(j)]);
     (0..dim).flat_map(|i| (0..dim).map(move |j| entry(i, j))).collect()
 }
@@ -207,7 +211,7 @@ mod tests {
         let mut rng = Rng::new(1, Purpose::Start, 0, 0);
         let row = |_| (0..dim).map(|_| rng.unit() as f32 - 0.5).collect();
         let rows: Vec<Vec<f32>> = (0..7).map(row).collect();
-        let found = gram(rows.iter().map(Vec::as_slice), dim);
+        let found = gram(InstructionSet::detect(), rows.iter().map(Vec::as_slice), dim);
         for (at, found) in found.iter().enumerate() {
             let (i, j) = (at / dim, at % dim);
             let exact: f64 = rows.iter().map(|row| f64::from(row[i]) * f64::from(row[j])).sum();
@@ -219,7 +223,9 @@ mod tests {
     fn the_rank_of_known_sets() {
         let axes: Vec<Vec<f32>> =
             (0..8).map(|at| (0..8).map(|k| f32::from(u8::from(k == at))).collect()).collect();
-        let rank = |rows: &[Vec<f32>]| effective_rank(rows.iter().map(Vec::as_slice), 8);
+        let rank = |rows: &[Vec<f32>]| {
+            effective_rank(InstructionSet::detect(), rows.iter().map(Vec::as_slice), 8)
+        };
         assert!((rank(&axes) - 8.0).abs() < 1e-9);
         assert!((rank(&axes[..3]) - 3.0).abs() < 1e-9);
         assert!((rank(&[axes[0].clone(), axes[0].clone()]) - 1.0).abs() < 1e-9);

@@ -3,7 +3,8 @@
 //! Random streams are named by epoch and node, so what follows the end of an epoch depends on the
 //! vectors, the state of the backend and the number of the epoch alone. They are kept in a
 //! safetensors file: `vectors`, F32 [nodes, dimensions], `state`, bytes that only the backend reads,
-//! and as metadata the epoch and the resolved settings.
+//! and as metadata the epoch and the resolved settings. Its last tensor, `sha256`, is the checksum of
+//! all bytes before it: a file with another bit anywhere is refused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -19,8 +20,8 @@ use super::super::plan::TrainPlan;
 use super::event::State;
 use crate::embedding::write_floats;
 use crate::error::{Error, Problem, Result};
-use crate::file::read_all;
-use crate::file::safetensors::{Tensor, write};
+use crate::file::safetensors::{Tensor, is_sealed, write_sealed};
+use crate::file::{check_writable, read_all};
 use crate::simd::InstructionSet;
 
 /// A state that was saved.
@@ -41,6 +42,7 @@ pub struct Checkpoint {
 pub struct Checkpoints {
     file: PathBuf,
     resume: bool,
+    any_kernel: bool,
     settings: String,
     saved: Instant,
     took: Duration,
@@ -53,7 +55,14 @@ impl Checkpoints {
         std::fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
         let file = folder.join("checkpoint.safetensors");
         let (saved, took) = (Instant::now(), Duration::ZERO);
-        Ok(Self { file, resume, settings: String::new(), saved, took })
+        Ok(Self { file, resume, any_kernel: false, settings: String::new(), saved, took })
+    }
+
+    /// Continues also from a checkpoint of another instruction set. The result is then not that of
+    /// an uninterrupted run.
+    #[must_use]
+    pub fn on_any_kernel(self, any_kernel: bool) -> Self {
+        Self { any_kernel, ..self }
     }
 
     /// Finds the checkpoint of a run with this plan; none if the folder is empty. Fails if there is
@@ -62,7 +71,8 @@ impl Checkpoints {
         if plan.trainer != Trainer::Stream {
             return Err(cannot_resume());
         }
-        self.settings = describe(plan);
+        self.settings = Value::Object(plan.provenance()).to_string();
+        check_writable(&self.file)?;
         if !self.file.exists() {
             return Ok(None);
         }
@@ -71,7 +81,9 @@ impl Checkpoints {
             return Err(Error::file(&self.file, problem.give("resume")));
         }
         let checkpoint = Checkpoint::load(&self.file)?;
-        check_same(&self.file, &checkpoint.settings, &self.settings)?;
+        check_same(&self.file, &checkpoint.settings, &self.settings, self.any_kernel)?;
+        let same_epochs = checkpoint.check_epoch(plan.epochs);
+        same_epochs.map_err(|error| Error::file(&self.file, error.to_string()))?;
         Ok(Some(checkpoint))
     }
 
@@ -102,7 +114,7 @@ impl Checkpoints {
         let vectors = Tensor { name: "vectors", dtype, shape, write: &write_vectors };
         let (dtype, shape) = (Dtype::U8, vec![bytes.len()]);
         let state = Tensor { name: "state", dtype, shape, write: &write_state };
-        write(&self.file, &metadata, &[vectors, state])
+        write_sealed(&self.file, &metadata, vec![vectors, state])
     }
 }
 
@@ -110,10 +122,29 @@ impl Checkpoint {
     /// Reads a checkpoint.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = read_all(path)?;
-        Self::parse(&bytes).ok_or_else(|| {
-            let problem = Problem::from("not a checkpoint of this version, or a damaged one");
-            Error::file(path, problem.omit("resume"))
+        let checkpoint = is_sealed(&bytes).then(|| Self::parse(&bytes)).flatten();
+        checkpoint.ok_or_else(|| {
+            let problem =
+                "the checksum is wrong: not a checkpoint of this version, or a damaged one";
+            Error::file(path, Problem::from(problem).act("remove it and start the run again"))
         })
+    }
+
+    /// The instruction set that the run was made with so far; empty if that is not known.
+    pub fn kernel(&self) -> String {
+        let settings = serde_json::from_str::<Value>(&self.settings).unwrap_or_default();
+        settings["kernel"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Fails if the run has fewer epochs than are completed.
+    pub(in crate::train) fn check_epoch(&self, epochs: usize) -> Result<()> {
+        if self.epoch <= epochs {
+            return Ok(());
+        }
+        let done = self.epoch;
+        Err(Error::conflict(format!(
+            "the checkpoint is after epoch {done}, and the run has {epochs}: it is not of this run"
+        )))
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
@@ -131,34 +162,71 @@ impl Checkpoint {
     }
 }
 
-/// All that the bytes of a run depend on. Instruction sets differ in the order of sums.
-fn describe(plan: &TrainPlan) -> String {
-    let mut all = plan.provenance();
-    all.insert("kernel".to_owned(), InstructionSet::detect().name().into());
-    Value::Object(all).to_string()
-}
+/// Settings that are options of the same name and values.
+const OPTIONS: [&str; 22] = [
+    "model",
+    "dim",
+    "context",
+    "walk-length",
+    "walks",
+    "centre-power",
+    "k",
+    "p",
+    "q",
+    "order",
+    "start",
+    "epochs",
+    "lr",
+    "l2",
+    "smoothing",
+    "negative-weight",
+    "seed",
+    "negatives",
+    "gamma",
+    "degree-power",
+    "landmarks",
+    "strategy",
+];
 
-/// Fails if a run was made with other settings than those of now, and says which.
-fn check_same(file: &Path, saved: &str, now: &str) -> Result<()> {
-    if saved == now {
-        return Ok(());
-    }
+/// Fails if a run was made with other settings than those of now, and says which and what to do.
+fn check_same(file: &Path, saved: &str, now: &str, any_kernel: bool) -> Result<()> {
     let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let (saved, now) = (parse(saved), parse(now));
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
+        Value::Null => "none".to_owned(),
         other => other.to_string(),
     };
-    for (key, value) in &now {
-        let other = saved.get(key).unwrap_or(&Value::Null);
-        let problem = match key.as_str() {
-            _ if other == value => continue,
-            "graph" => "the checkpoint is of another graph".to_owned(),
-            "version" => format!("the checkpoint is of version {}", text(other)),
-            "kernel" => format!("the checkpoint is of instruction set {}", text(other)),
-            _ => format!("the checkpoint has {key} {}, not {}", text(other), text(value)),
-        };
-        return Err(Error::file(file, problem));
-    }
-    Err(Error::file(file, "the checkpoint has other settings"))
+    let differs = |key: &&String| saved.get(*key) != now.get(*key);
+    let mut keys = now.keys().chain(saved.keys().filter(|key| !now.contains_key(*key)));
+    let Some(key) = keys.find(|key| differs(key) && !(any_kernel && *key == "kernel")) else {
+        return Ok(());
+    };
+    let of = |settings: &Map<String, Value>| text(settings.get(key).unwrap_or(&Value::Null));
+    let (saved, now) = (of(&saved), of(&now));
+    let problem = match key.as_str() {
+        "graph" => Problem::from("the checkpoint is of another graph").act("use that graph"),
+        "version" => Problem::from(format!("the checkpoint is of version {saved}, not {now}"))
+            .act("resume it with that version"),
+        "kernel" => {
+            let problem = Problem::from(format!("the checkpoint is of kernel {saved}, not {now}"));
+            if InstructionSet::available().iter().any(|set| set.name() == saved) {
+                problem.set("kernel", saved)
+            } else {
+                problem.act("resume it on such a machine").give("resume-anyway")
+            }
+        }
+        _ => {
+            let problem = Problem::from(format!("the checkpoint has {key} {saved}, not {now}"));
+            match OPTIONS.iter().find(|name| *name == key) {
+                // Chosen by the memory that is allowed, unless they are given.
+                Some(&name @ ("negatives" | "strategy" | "landmarks")) if saved != "none" => {
+                    problem.set(name, saved).raise("max-memory")
+                }
+                Some(&name) if saved != "none" => problem.set(name, saved),
+                _ => problem,
+            }
+        }
+    };
+    Err(Error::file(file, problem.act("use another folder")))
 }

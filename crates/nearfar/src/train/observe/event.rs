@@ -33,6 +33,15 @@ pub enum Event {
         /// graph.
         settings: Map<String, Value>,
     },
+    /// The run continues from a checkpoint; follows `Started`.
+    Resumed {
+        /// Epochs that were completed before.
+        epoch: usize,
+        /// The instruction set of those, if it is another one than that of this run: the result is
+        /// then not that of an uninterrupted run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kernel: Option<String>,
+    },
     /// Some more is done. Comes often, also within a long epoch, so that progress bars move and
     /// sinks can stop the run.
     Progress {

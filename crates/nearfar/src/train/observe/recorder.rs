@@ -40,6 +40,11 @@ impl Recorder {
         self.epochs
     }
 
+    /// Whether it saves checkpoints.
+    pub fn keeps_checkpoints(&self) -> bool {
+        self.checkpoints.is_some()
+    }
+
     /// Finds the checkpoint to continue from, if that was asked for.
     pub fn plan(&mut self, plan: &TrainPlan) -> Result<Option<Checkpoint>> {
         self.epochs = plan.epochs;

@@ -80,7 +80,7 @@ impl<'a> Stream<'a> {
         };
         let nodes = graph.nodes();
         let tables = tables(graph, plan);
-        let l2 = L2Controller::new(plan.l2, graph, plan.dim);
+        let l2 = L2Controller::new(plan.l2, graph, plan.dim, plan.kernel);
         let pairs = EpochPairs::new(nodes, tables.centres.rows);
         let passes = plan.passes;
         Self { plan, set, sampling, positives, negatives, nodes, passes, tables, pairs, l2 }
@@ -147,9 +147,14 @@ impl Backend for Stream<'_> {
         else {
             return Err(Error::conflict("the checkpoint is of another graph or of other settings"));
         };
-        self.l2.restore(numbers.map(f64::from_le_bytes));
         for (value, bytes) in values.iter_mut().zip(contexts.as_chunks().0) {
             *value = f32::from_le_bytes(*bytes);
+        }
+        let finite = vectors.iter().chain(&*values).all(|value| value.is_finite());
+        let restored = self.l2.restore(numbers.map(f64::from_le_bytes));
+        if !finite || restored.is_none() {
+            let message = "the checkpoint holds numbers that no run can have";
+            return Err(Error::conflict(message));
         }
         let stride = self.tables.centres.dim;
         let rows = self.tables.centres.values_mut().chunks_exact_mut(stride);
