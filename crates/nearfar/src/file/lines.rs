@@ -38,8 +38,13 @@ impl<'a> Blocks<'a> {
 
     /// The first block, without a byte order mark.
     pub(crate) fn first(&mut self) -> Result<Vec<u8>> {
-        let empty = || Error::file(self.path, "the file is empty");
-        let mut first = self.next()?.ok_or_else(empty)?;
+        let first = self.first_or_empty()?;
+        if first.is_empty() { Err(Error::file(self.path, "the file is empty")) } else { Ok(first) }
+    }
+
+    /// The same, where a file may be empty.
+    pub(crate) fn first_or_empty(&mut self) -> Result<Vec<u8>> {
+        let mut first = self.next()?.unwrap_or_default();
         if first.starts_with(b"\xef\xbb\xbf") {
             first.drain(..3);
         }

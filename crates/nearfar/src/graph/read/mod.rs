@@ -83,7 +83,7 @@ pub(super) fn edge_file(path: &Path, nodes: Option<&Path>) -> Result<Dataset> {
         }
         _ => text::read(path, nodes)?,
     };
-    if list.pairs.is_empty() {
+    if list.pairs.is_empty() && nodes.is_none() {
         return Err(Error::file(path, "no edges found"));
     }
     // What the reader freed would otherwise stay with the allocator while the rows are built.

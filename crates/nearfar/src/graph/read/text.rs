@@ -18,11 +18,11 @@ use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 
-/// Reads an edge list.
+/// Reads an edge list. Where the nodes are listed, it may have no edges.
 pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
     let mut edges = EdgeCollector::with_node_file(nodes)?;
     let mut blocks = Blocks::open(path)?;
-    let mut first = blocks.first()?;
+    let mut first = if nodes.is_some() { blocks.first_or_empty()? } else { blocks.first()? };
     if memchr(0, &first).is_some() {
         let message = "a binary file; expected text (.tsv, .csv, also .gz or .zst), .mtx, .npy, \
                        .npz or .parquet";
@@ -33,7 +33,11 @@ pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
             break dialect;
         }
         // Only comments so far.
-        first.extend(blocks.next()?.ok_or_else(|| Error::file(path, NO_EDGE))?);
+        match blocks.next()? {
+            Some(block) => first.extend(block),
+            None if nodes.is_some() => return Ok(edges.finish(None, 0)),
+            None => return Err(Error::file(path, NO_EDGE)),
+        }
     };
     let mut weights = (dialect.columns == 3).then(Vec::new);
     // Only a hint for the faster parser: both give the same edges.
