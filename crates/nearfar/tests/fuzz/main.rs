@@ -37,7 +37,8 @@ fn no_input_panics_hangs_or_takes_memory() {
     let seconds = variable("SECONDS").map_or(0.5, |text| text.parse().expect("a number"));
     let seed = variable("SEED").map_or(1, |text| text.parse().expect("a number"));
     let only = variable("TARGET");
-    for target in TARGETS.iter().filter(|target| only.as_deref().is_none_or(|it| it == target.name)) {
+    for target in TARGETS.iter().filter(|target| only.as_deref().is_none_or(|it| it == target.name))
+    {
         fuzz(target, Duration::from_secs_f64(seconds), seed);
     }
 }

@@ -22,9 +22,34 @@ impl Random {
 
 /// What readers may stumble over.
 const WORDS: [&[u8]; 28] = [
-    b"0", b"-1", b"1e308", b"1e-308", b"nan", b"inf", b"4294967295", b"18446744073709551616",
-    b"2147483648", b"\t", b"\n", b"\r\n", b"\r", b",", b"#", b"\"", b"\\", b"{", b"[[[[", b"\0",
-    b"\xff\xfe", b"\xef\xbb\xbf", b"\xe2\x80\x83", b"null", b"<", b"&#0;", b"\0file\0", b" ",
+    b"0",
+    b"-1",
+    b"1e308",
+    b"1e-308",
+    b"nan",
+    b"inf",
+    b"4294967295",
+    b"18446744073709551616",
+    b"2147483648",
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b",",
+    b"#",
+    b"\"",
+    b"\\",
+    b"{",
+    b"[[[[",
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xe2\x80\x83",
+    b"null",
+    b"<",
+    b"&#0;",
+    b"\0file\0",
+    b" ",
 ];
 
 const NUMBERS: [u64; 9] =
@@ -49,7 +74,8 @@ pub fn mutate(data: &mut Vec<u8>, other: &[u8], random: &mut Random) {
             }
             7 => {
                 let number = NUMBERS[random.below(NUMBERS.len())];
-                let bytes = if random.below(2) == 0 { number.to_le_bytes() } else { number.to_be_bytes() };
+                let bytes =
+                    if random.below(2) == 0 { number.to_le_bytes() } else { number.to_be_bytes() };
                 let width = 1 << random.below(4);
                 for (to, from) in data[at..].iter_mut().zip(bytes).take(width) {
                     *to = from;

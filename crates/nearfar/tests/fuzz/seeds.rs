@@ -20,7 +20,8 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "graphs" => files(&[tests.join("data"), tests.join("data-bad")], &GRAPHS),
         "vectors" => files(&[tests.join("vectors"), tests.join("vectors-bad")], &VECTORS),
         "labels" => vec![
-            [b"0\ta,b\n1\tb\n2\n3\t7\n".as_slice(), NEXT_FILE, b"0\ttrain\n1\tval\n2\ttest\n"].concat(),
+            [b"0\ta,b\n1\tb\n2\n3\t7\n".as_slice(), NEXT_FILE, b"0\ttrain\n1\tval\n2\ttest\n"]
+                .concat(),
             b"# labels\n9\t1\n8\t2\n".to_vec(),
         ],
         "checkpoints" => vec![run().0],
@@ -30,11 +31,16 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         ],
         "settings" => settings(&tests.join("../../../configs")),
         "round_trips" => vec![
-            [&[2], bytes_of(&[1.0, -0.5, 1e-42, 3e38, 0.1, 7.0]).as_slice(), NEXT_FILE, b"a|b\tc|d e"]
-                .concat(),
+            [
+                &[2],
+                bytes_of(&[1.0, -0.5, 1e-42, 3e38, 0.1, 7.0]).as_slice(),
+                NEXT_FILE,
+                b"a|b\tc|d e",
+            ]
+            .concat(),
             [&[0], bytes_of(&[f32::NAN, f32::INFINITY, -0.0]).as_slice()].concat(),
         ],
-        "kernels" => vec![(0..=255).collect(), (0..200).map(|k| k * 7 % 251).collect()],
+        "kernels" => vec![(0..=255).collect(), (0..200_u32).map(|k| (k * 7 % 251) as u8).collect()],
         "training" => training(&settings(&tests.join("../../../configs"))),
         other => panic!("no target {other}"),
     };
@@ -51,8 +57,10 @@ fn bytes_of(numbers: &[f32]) -> Vec<u8> {
 /// The files of a folder in the order of their names; none if there is no such folder.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_file())
+        .collect();
     paths.sort();
     paths
 }
@@ -73,9 +81,14 @@ fn files(folders: &[PathBuf], extensions: &[&str]) -> Vec<Vec<u8>> {
 
 fn settings(configs: &Path) -> Vec<Vec<u8>> {
     let paths = entries(configs).into_iter().filter(|path| path.extension().is_some());
-    let mut seeds: Vec<Vec<u8>> = paths.map(|path| fs::read(path).expect("a settings file")).collect();
-    seeds.push(b"model = \"node2vec\"\ndim = 32\np = 0.5\nq = 2.0\nl2 = \"auto\"\nseed = 3\n".to_vec());
-    for law in ["uniform", "degree", "distance", "distance-max", "landmark", "landmark-approx", "edge"] {
+    let mut seeds: Vec<Vec<u8>> =
+        paths.map(|path| fs::read(path).expect("a settings file")).collect();
+    seeds.push(
+        b"model = \"node2vec\"\ndim = 32\np = 0.5\nq = 2.0\nl2 = \"auto\"\nseed = 3\n".to_vec(),
+    );
+    for law in
+        ["uniform", "degree", "distance", "distance-max", "landmark", "landmark-approx", "edge"]
+    {
         seeds.push(format!("negatives = \"{law}\"\ngamma = -2.5\nlandmarks = 3\n").into_bytes());
         seeds.push(format!("negatives = \"{law}\"\ngamma = 20.0\nfar = 9\n").into_bytes());
     }
@@ -101,8 +114,7 @@ fn run() -> (Vec<u8>, Vec<u8>) {
     settings.negatives.negatives = Negatives::Uniform;
     let log = folder.path().join("log.jsonl");
     let checkpoints = Checkpoints::new(folder.path(), false).expect("a folder");
-    let mut recorder =
-        Recorder::new(Some(RunLog::create(&log).expect("a log")), Some(checkpoints));
+    let mut recorder = Recorder::new(Some(RunLog::create(&log).expect("a log")), Some(checkpoints));
     nearfar::embed(&graph, &settings, &Budget::default(), &mut Keep(&mut recorder)).expect("a run");
     recorder.finish().expect("a log");
     let checkpoint = folder.path().join("checkpoint.safetensors");

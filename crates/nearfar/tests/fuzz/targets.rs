@@ -39,7 +39,8 @@ pub const TARGETS: [Target; 9] = [
 /// File extensions of graphs: the first byte of an input chooses one.
 pub const GRAPHS: [&str; 22] = [
     "tsv", "csv", "mtx", "npy", "npz", "parquet", "tsv.gz", "tsv.zst", "edges", "graphml", "gexf",
-    "gml", "net", "dot", "json", "jsonl", "graph", "adjlist", "edgelist", "tsv.bz2", "tsv.xz", "zip",
+    "gml", "net", "dot", "json", "jsonl", "graph", "adjlist", "edgelist", "tsv.bz2", "tsv.xz",
+    "zip",
 ];
 
 /// File extensions of vectors: the first byte of an input chooses one.
@@ -169,7 +170,8 @@ fn logs(data: &[u8]) {
     let ids = NodeIds::Range { start: 0, len: 3 };
     let embedding = Embedding::new(ids, 2, vec![1.0, 0.0, 0.5, 1.0, -1.0, 0.25]).expect("three");
     let mut subject = Subject::new("fuzz", &embedding);
-    (subject.log, subject.links) = (Some(&log), links.as_deref());
+    subject.log = Some(&log);
+    subject.links = links.as_deref();
     if let Ok(page) = report(&subject, &ReportConfig::default()) {
         assert!(page.ends_with("</html>\n"));
     }
@@ -197,7 +199,9 @@ fn round_trips(data: &[u8]) {
     let Ok(saved) = Embedding::new(ids, dim, numbers[..n * dim].to_vec()) else { return };
     let formats =
         [Format::Npy, Format::Word2vec, Format::Parquet, Format::Safetensors, Format::Tsv];
-    for (format, extension) in formats.into_iter().zip(["npy", "w2v", "parquet", "safetensors", "tsv"]) {
+    for (format, extension) in
+        formats.into_iter().zip(["npy", "w2v", "parquet", "safetensors", "tsv"])
+    {
         let path = file("unused", b"").with_file_name(format!("saved.{extension}"));
         if saved.save(&path, Some(format)).is_err() {
             continue;

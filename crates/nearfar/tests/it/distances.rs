@@ -149,10 +149,9 @@ fn the_distances_of_a_long_path_are_known_from_some_searches() {
 /// Few searches determine the diameter of many small components, and bound that of a ring.
 #[test]
 fn unconnected_nodes_always_get_a_distance() {
-    let triangles: Vec<_> =
-        (0..20_000).flat_map(|k| [(3 * k, 3 * k + 1), (3 * k, 3 * k + 2), (3 * k + 1, 3 * k + 2)]);
+    let triangle = |k: Node| [(3 * k, 3 * k + 1), (3 * k, 3 * k + 2), (3 * k + 1, 3 * k + 2)];
     let graph = |n, pairs: Vec<_>| graph(n, &pairs);
-    let triangles = graph(60_000, triangles.collect());
+    let triangles = graph(60_000, (0..20_000).flat_map(triangle).collect());
     assert_eq!(Far::Auto.hops(&triangles, &Components::new(&triangles)), 2);
     let ring = graph(20_001, (0..20_000).map(|k| (k, (k + 1) % 20_000)).collect());
     let far = Far::Auto.hops(&ring, &Components::new(&ring));
@@ -173,7 +172,7 @@ fn landmarks_of_many_components_and_of_long_paths() {
         let rows = [0, 1, 2].map(|of| landmarks.row(at + of));
         assert_eq!(rows, [[0, 1, 1], [1, 0, 2], [1, 2, 0]]);
     }
-    let long = path(70_000);
+    let long = path(140_000);
     let components = Components::new(&long);
     let chosen = Landmarks::<u8>::choose(&long, &components, 100);
     assert!(Landmarks::<u16>::new(&long, &components, chosen.clone(), 2).is_none());
@@ -185,7 +184,7 @@ fn landmarks_of_many_components_and_of_long_paths() {
     }
     // Ties are spread over the path: no node is far from all landmarks.
     let deepest = landmarks.depth.iter().max().unwrap();
-    assert!(*deepest < 5000, "{deepest}");
+    assert!(*deepest < 10_000, "{deepest}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The conformance suite: every sampler against its distribution, computed by the formula.
 //!
 //! Draws of every centre are compared by a chi-square test with a fixed seed, at a significance of
-//! about 3 in a million. Nodes of probability 0 must never be drawn.
+//! about 3 in ten million: there are tens of thousands of tests. Nodes of probability 0 must never be drawn.
 
 use std::sync::Arc;
 

@@ -22,7 +22,10 @@ const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 pub(super) fn read(path: &Path, nodes: Option<&Path>) -> Result<EdgeFile> {
     let mut edges = EdgeCollector::with_node_file(nodes)?;
     let mut blocks = Blocks::open(path)?;
-    let mut first = if nodes.is_some() { blocks.first_or_empty()? } else { blocks.first()? };
+    let mut first = match nodes {
+        Some(_) => blocks.first_if_any()?.unwrap_or_default(),
+        None => blocks.first()?,
+    };
     if memchr(0, &first).is_some() {
         let message = "a binary file; expected text (.tsv, .csv, also .gz or .zst), .mtx, .npy, \
                        .npz or .parquet";
