@@ -47,7 +47,7 @@ fn grow(size: usize) {
 }
 
 /// How many bytes more than before a call were allocated at its peak, by all threads.
-pub fn peak_of<T>(call: impl FnOnce() -> T) -> (T, usize) {
+pub(crate) fn peak_of<T>(call: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
     let result = call();

@@ -1,10 +1,10 @@
 //! Mutations of inputs: of bytes, of numbers in text and in binary, and of whole parts.
 
 /// A small generator of random numbers (xorshift).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -15,7 +15,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
     }
 
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
 }
@@ -56,7 +56,7 @@ const NUMBERS: [u64; 9] =
     [0, 1, 0xff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 40, u64::MAX >> 1, u64::MAX];
 
 /// Changes an input in one to eight places; `other` is one that parts are taken from.
-pub fn mutate(data: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+pub(crate) fn mutate(data: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     const LONGEST: usize = 1 << 16;
     for _ in 0..=random.below(8) {
         let at = random.below(data.len() + 1);

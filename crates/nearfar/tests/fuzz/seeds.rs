@@ -14,7 +14,7 @@ use nearfar::{Budget, Result};
 use crate::targets::{GRAPHS, NEXT_FILE, VECTORS};
 
 /// The seeds of a target, and the inputs in `corpus/NAME`, which once failed.
-pub fn seeds(target: &str) -> Vec<Vec<u8>> {
+pub(crate) fn seeds(target: &str) -> Vec<Vec<u8>> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut seeds = match target {
         "graphs" => files(&[tests.join("data"), tests.join("data-bad")], &GRAPHS),
@@ -55,7 +55,7 @@ fn bytes_of(numbers: &[f32]) -> Vec<u8> {
 }
 
 /// The files of a folder in the order of their names; none if there is no such folder.
-pub fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.expect("an entry").path())

@@ -14,17 +14,17 @@ use nearfar::train::stream::kernel::{Pair, PairRows, Step, train_pairs};
 use nearfar::train::{Checkpoint, Settings, TrainPlan};
 
 /// A target: its name, what it does with an input, and whether memory is bounded by the input.
-pub struct Target {
+pub(crate) struct Target {
     /// The name, also of its binary in `fuzz/`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Runs it on one input.
-    pub run: fn(&[u8]),
+    pub(crate) run: fn(&[u8]),
     /// Whether reading may allocate no more than 64 MB and ten times the input.
-    pub bounded: bool,
+    pub(crate) bounded: bool,
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub(crate) const TARGETS: [Target; 9] = [
     Target { name: "graphs", run: graphs, bounded: true },
     Target { name: "vectors", run: vectors, bounded: true },
     Target { name: "labels", run: labels, bounded: true },
@@ -37,17 +37,17 @@ pub const TARGETS: [Target; 9] = [
 ];
 
 /// File extensions of graphs: the first byte of an input chooses one.
-pub const GRAPHS: [&str; 22] = [
+pub(crate) const GRAPHS: [&str; 22] = [
     "tsv", "csv", "mtx", "npy", "npz", "parquet", "tsv.gz", "tsv.zst", "edges", "graphml", "gexf",
     "gml", "net", "dot", "json", "jsonl", "graph", "adjlist", "edgelist", "tsv.bz2", "tsv.xz",
     "zip",
 ];
 
 /// File extensions of vectors: the first byte of an input chooses one.
-pub const VECTORS: [&str; 7] = ["npy", "w2v", "txt", "bin", "parquet", "safetensors", "tsv"];
+pub(crate) const VECTORS: [&str; 7] = ["npy", "w2v", "txt", "bin", "parquet", "safetensors", "tsv"];
 
 /// Separates the parts of an input that are different files.
-pub const NEXT_FILE: &[u8] = b"\0file\0";
+pub(crate) const NEXT_FILE: &[u8] = b"\0file\0";
 
 /// A file in a folder of this process, in memory where possible.
 fn file(name: &str, content: &[u8]) -> PathBuf {
