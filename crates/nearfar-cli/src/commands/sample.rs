@@ -124,7 +124,7 @@ fn by_distance(
     let components = Components::new(graph);
     let far = match components.len() {
         0 | 1 => None,
-        _ => Some(args.negatives.far.hops(graph, &components)?),
+        _ => Some(args.negatives.far.hops(graph, &components)),
     };
     let mut by_distance = BTreeMap::new();
     for (hops, &count) in Levels::new(graph, centre).hops().into_iter().zip(counts) {

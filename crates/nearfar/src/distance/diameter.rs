@@ -9,7 +9,10 @@
 //! (Takes and Kosters, *Computing the eccentricity distribution of large graphs*, 2013). Regular
 //! ones such as a ring need one per node: hence the limit.
 
+use std::cmp::Reverse;
+
 use super::levels::Levels;
+use crate::budget::product;
 use crate::graph::{Components, Graph, Node};
 
 /// Bounds on the diameter after some searches.
@@ -27,7 +30,8 @@ impl Diameter {
         self.at_least == self.at_most
     }
 
-    /// Bounds the largest finite distance by at most `searches` searches.
+    /// Bounds the largest finite distance by at most `searches` searches of the whole graph; those
+    /// of a component count by its nodes.
     pub fn new(graph: &Graph, components: &Components, searches: usize) -> Self {
         Self::until(graph, components, searches, |_| false)
     }
@@ -41,21 +45,16 @@ impl Diameter {
         enough: impl Fn(Self) -> bool,
     ) -> Self {
         let mut found = Self { at_least: 0, at_most: 0 };
-        let mut members: Vec<Vec<Node>> = vec![Vec::new(); components.len()];
-        for node in 0..graph.nodes() as Node {
-            members[components.of(node)].push(node);
-        }
-        // Large components first: a component of k nodes has a diameter below k, so most small
-        // ones need no search.
-        members.sort_by_key(|nodes| std::cmp::Reverse(nodes.len()));
         let n = graph.nodes();
         let mut search = Search {
-            left: searches,
+            left: product([searches, n]),
             levels: Levels::default(),
             lower: vec![0; n],
             upper: vec![0; n],
         };
-        for nodes in members {
+        // Large components first: a component of k nodes has a diameter below k, so most small
+        // ones need no search.
+        for nodes in by_size(components, n) {
             if nodes.len() <= found.at_least as usize + 1 {
                 break;
             }
@@ -67,9 +66,32 @@ impl Diameter {
     }
 }
 
-/// The searches that are left, and buffers that serve all components.
+/// Whether distances are so long that searches from many sources at once are not worth it: they
+/// reach a node at different times, up to once for each source. Two searches tell.
+pub(crate) fn has_long_distances(graph: &Graph, components: &Components) -> bool {
+    const LONG: u32 = 128;
+    Diameter::new(graph, components, 2).at_least > LONG
+}
+
+/// The nodes of each component, the largest first.
+fn by_size(components: &Components, nodes: usize) -> impl Iterator<Item = Vec<Node>> {
+    let mut members: Vec<Node> = (0..nodes as Node).collect();
+    members.sort_by_key(|&node| {
+        let component = components.of(node);
+        (Reverse(components.sizes()[component]), component)
+    });
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let size = components.sizes()[components.of(*members.get(start)?)];
+        start += size;
+        Some(members[start - size..start].to_vec())
+    })
+}
+
+/// Buffers that serve all components.
 struct Search {
-    left: usize,
+    /// How many nodes may still be visited.
+    left: u64,
     levels: Levels,
     /// Bounds of the eccentricity of each node.
     lower: Vec<u32>,
@@ -90,16 +112,15 @@ impl Search {
             (lower[node as usize], upper[node as usize]) = (0, found.at_most);
         }
         let mut from_upper = false;
+        let size = open.len() as u64;
         while !open.is_empty() && *left > 0 && !enough(found) {
-            *left -= 1;
+            *left = left.saturating_sub(size);
             // Ties go to the node of highest degree, which is likely to be central.
             let degree = |node: Node| graph.degree(node);
             let chosen = if from_upper {
                 open.iter().copied().max_by_key(|&v| (upper[v as usize], degree(v)))
             } else {
-                open.iter()
-                    .copied()
-                    .min_by_key(|&v| (lower[v as usize], std::cmp::Reverse(degree(v))))
+                open.iter().copied().min_by_key(|&v| (lower[v as usize], Reverse(degree(v))))
             };
             from_upper = !from_upper;
             let Some(chosen) = chosen else { break };

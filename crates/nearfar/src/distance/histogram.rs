@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::bfs::{MultiSourceBfs, SOURCES};
-use crate::graph::{Graph, Node};
+use super::diameter::has_long_distances;
+use super::levels::Levels;
+use crate::graph::{Components, Graph, Node};
 use crate::rng::{Purpose, Rng};
 
 /// Pairs by distance. Pairs are ordered: (i, j) and (j, i) count as two; (i, i) does not count.
@@ -50,10 +52,22 @@ impl DistanceHistogram {
             });
             pairs
         };
-        let mut pairs = sources
-            .par_chunks(SOURCES)
-            .map_init(|| MultiSourceBfs::new(graph), |bfs, sources| count(bfs, sources))
-            .reduce(|| vec![0], add);
+        let count_alone = |levels: &mut Levels, source: Node| {
+            levels.search(graph, &[source]);
+            let size = |hops| if hops == 0 { 0 } else { levels.level(hops).len() as u64 };
+            (0..levels.len()).map(size).collect()
+        };
+        let mut pairs = if has_long_distances(graph, &Components::new(graph)) {
+            sources
+                .par_iter()
+                .map_init(Levels::default, |levels, &source| count_alone(levels, source))
+                .reduce(|| vec![0], add)
+        } else {
+            sources
+                .par_chunks(SOURCES)
+                .map_init(|| MultiSourceBfs::new(graph), |bfs, sources| count(bfs, sources))
+                .reduce(|| vec![0], add)
+        };
         let n = graph.nodes();
         let all = (sources.len() * n.saturating_sub(1)) as u64;
         let mut unreachable = all - pairs.iter().sum::<u64>();

@@ -12,9 +12,18 @@
 //! have no distance, so P2P is stored in blocks, one per component: a thousand isolated nodes cost
 //! a thousand cells, not a million.
 
+use rayon::prelude::*;
+
+use super::diameter::has_long_distances;
 use super::levels::Levels;
-use super::table::{HopCell, HopRows};
+use super::table::{Buffers, HopCell, measure};
+use crate::budget::product;
 use crate::graph::{Components, Graph, Node};
+use crate::memory;
+
+/// Up to so many searches of the whole graph, searches one by one take no longer than searches from
+/// many sources, whose buffers are large.
+const ALONE: usize = 16;
 
 /// Landmarks, the node-to-landmark distances and the blocks of landmark-to-landmark distances.
 ///
@@ -35,18 +44,26 @@ pub struct Landmarks<T> {
 
 impl<T: HopCell> Landmarks<T> {
     /// The `count` nodes of highest degree, and the node of highest degree of every component
-    /// without one of them. Ties go to the lower row.
+    /// without one of them. Ties are broken by a hash of the row: those of lowest row would be
+    /// neighbours in a grid or a path, and far from most other nodes.
     pub fn choose(graph: &Graph, components: &Components, count: usize) -> Vec<Node> {
-        let mut order: Vec<Node> = (0..graph.nodes() as Node).collect();
-        order.sort_by_key(|&node| std::cmp::Reverse(graph.degree(node)));
-        let mut has_one = vec![false; components.len()];
-        let mut chosen = Vec::new();
-        for (rank, &node) in order.iter().enumerate() {
-            let first = !std::mem::replace(&mut has_one[components.of(node)], true);
-            if rank < count || first {
-                chosen.push(node);
-            }
+        let key = |node: Node| {
+            let degree = Node::MAX - graph.degree(node) as Node;
+            (u64::from(degree) << 32) | u64::from(scrambled(node))
+        };
+        let mut keys: Vec<u64> = (0..graph.nodes() as Node).map(key).collect();
+        let last = count.clamp(1, keys.len().max(1)) - 1;
+        let cutoff = match keys.get(last) {
+            Some(_) => *keys.select_nth_unstable(last).1,
+            None => return Vec::new(),
+        };
+        let mut first = vec![u64::MAX; components.len()];
+        for node in 0..graph.nodes() as Node {
+            let first = &mut first[components.of(node)];
+            *first = key(node).min(*first);
         }
+        let chosen = |&node: &Node| key(node) <= cutoff.max(first[components.of(node)]);
+        let mut chosen: Vec<Node> = (0..graph.nodes() as Node).filter(chosen).collect();
         chosen.sort_by_key(|&node| (components.of(node), node));
         chosen
     }
@@ -65,30 +82,46 @@ impl<T: HopCell> Landmarks<T> {
         chosen: Vec<Node>,
         searches: usize,
     ) -> Option<Self> {
+        let together = !has_long_distances(graph, components);
+        let (nearest, depth) = nearest(graph, &chosen);
         let mut component = Vec::with_capacity(chosen.len());
         let mut row_starts = Vec::with_capacity(chosen.len());
-        let mut p2p = Vec::new();
+        let mut p2p: Vec<T> = memory::zeroed(Self::cells(components, &chosen) as usize);
+        let mut single = Vec::new();
+        let (mut start, mut rest) = (0, &mut p2p[..]);
         for block in chosen.chunk_by(|a, b| components.of(*a) == components.of(*b)) {
-            let start = component.len() as u32;
-            for row in 0..block.len() {
-                component.push((start, start + block.len() as u32));
-                row_starts.push(p2p.len() + row * block.len());
-            }
-            if block.len() == 1 {
-                // The only landmark of a component needs no search.
-                p2p.push(T::default());
-            } else {
-                let cells = HopRows::<T>::new(graph, block, Some(block), searches)?.into_cells();
-                // Usually there is one large block, which is not copied.
-                if p2p.is_empty() {
-                    p2p = cells;
+            let size = block.len();
+            let (cells, later) = std::mem::take(&mut rest).split_at_mut(size * size);
+            rest = later;
+            let first = component.len();
+            component.extend(std::iter::repeat_n((first as u32, (first + size) as u32), size));
+            row_starts.extend((0..size).map(|row| start + row * size));
+            start += size * size;
+            // The only landmark of a component needs no search.
+            if size > 1 {
+                let nodes = components.sizes()[components.of(block[0])];
+                if together && product([size, nodes]) > product([ALONE, graph.nodes()]) {
+                    if !measure(graph, block, Some(block), searches, cells) {
+                        return None;
+                    }
                 } else {
-                    p2p.extend(cells);
+                    let rows = block.iter().zip(cells.chunks_exact_mut(size));
+                    single.extend(rows.map(|(&node, row)| (node, first, row)));
                 }
             }
         }
-        let (nearest, depth) = nearest(graph, &chosen);
-        Some(Self { nodes: chosen, nearest, depth, component, p2p, row_starts })
+        let buffers = Buffers::default();
+        let fits = single.into_par_iter().all(|(node, first, row)| {
+            let mut levels = buffers.take(Levels::default);
+            levels.search(graph, &[node]);
+            let fits = levels.eccentricity() <= T::MOST || reaches(&levels, &depth) <= T::MOST;
+            if fits {
+                fill(row, &levels, first, &nearest, &depth);
+            }
+            buffers.put(levels);
+            fits
+        });
+        fits.then_some(Self { nodes: chosen, nearest, depth, component, p2p, row_starts })
     }
 
     /// The number of landmarks.
@@ -113,6 +146,30 @@ impl<T: HopCell> Landmarks<T> {
         let at = self.row_starts[landmark];
         &self.p2p[at..at + (end - start) as usize]
     }
+}
+
+/// The most hops from the centre of the search to a landmark: a node of depth 0.
+fn reaches(levels: &Levels, depth: &[u32]) -> u32 {
+    let has_landmark = |hops: &usize| levels.level(*hops).iter().any(|&k| depth[k as usize] == 0);
+    (0..levels.len()).rev().find(has_landmark).unwrap_or(0) as u32
+}
+
+/// Copies the hops to the landmarks of a component, of which `first` is the first.
+fn fill<T: HopCell>(row: &mut [T], levels: &Levels, first: usize, nearest: &[u32], depth: &[u32]) {
+    for hops in 0..levels.len() {
+        for &node in levels.level(hops) {
+            if depth[node as usize] == 0 {
+                row[nearest[node as usize] as usize - first] = T::from_hops(hops as u32);
+            }
+        }
+    }
+}
+
+/// A bijection of 32 bits without visible order (the finaliser of `MurmurHash3`).
+fn scrambled(node: Node) -> u32 {
+    let node = (node ^ (node >> 16)).wrapping_mul(0x85eb_ca6b);
+    let node = (node ^ (node >> 13)).wrapping_mul(0xc2b2_ae35);
+    node ^ (node >> 16)
 }
 
 /// The nearest landmark of every node and the hops to it. Level by level, a node takes the landmark

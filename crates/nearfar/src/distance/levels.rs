@@ -28,9 +28,7 @@ impl Levels {
 
     /// Finds the levels around the set `centres`, reusing the buffers of an earlier search.
     pub fn search(&mut self, graph: &Graph, centres: &[Node]) {
-        self.seen.clear();
-        self.seen.resize(graph.nodes(), false);
-        self.order.clear();
+        self.forget(graph.nodes());
         self.starts.clear();
         self.starts.push(0);
         for &centre in centres {
@@ -52,6 +50,18 @@ impl Levels {
             }
             start = end;
         }
+    }
+
+    /// Marks all nodes as not seen. After a search of a small component, only its nodes.
+    fn forget(&mut self, nodes: usize) {
+        const SMALL: usize = 16;
+        if self.seen.len() == nodes && self.order.len() < nodes / SMALL {
+            self.order.iter().for_each(|&node| self.seen[node as usize] = false);
+        } else {
+            self.seen.clear();
+            self.seen.resize(nodes, false);
+        }
+        self.order.clear();
     }
 
     /// Appends the nodes that the search did not reach as one more level. Returns their number.

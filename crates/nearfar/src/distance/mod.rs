@@ -12,6 +12,7 @@ mod table;
 
 pub use bfs::{MultiSourceBfs, SOURCES, SourceSet};
 pub use diameter::Diameter;
+pub(crate) use diameter::has_long_distances;
 pub use histogram::DistanceHistogram;
 pub use hops::hops;
 pub use landmarks::Landmarks;
@@ -22,13 +23,13 @@ pub use table::{HopCell, HopRows, HopTable};
 
 use std::str::FromStr;
 
-use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
 
 /// The distance assigned to pairs of nodes in different components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Far {
-    /// One more than the largest finite distance in the graph.
+    /// One more than the largest finite distance in the graph, or than a bound on it where the
+    /// diameter takes too many searches.
     #[default]
     Auto,
     /// This many hops.
@@ -37,24 +38,19 @@ pub enum Far {
 
 impl Far {
     /// The number of hops: as given, or one more than the diameter. For a connected graph, which
-    /// needs none, 1.
-    pub fn hops(self, graph: &Graph, components: &Components) -> Result<u32> {
-        /// The most searches spent on the diameter.
+    /// needs none, 1. Where the diameter takes too many searches (rings and the like), one more
+    /// than a bound on it.
+    pub fn hops(self, graph: &Graph, components: &Components) -> u32 {
+        /// Nodes and edges visited, which takes some seconds, and at most so many searches.
+        const VISITS: usize = 1_000_000_000;
         const SEARCHES: usize = 2000;
         match self {
-            Self::Hops(hops) => Ok(hops),
-            Self::Auto if components.len() <= 1 => Ok(1),
+            Self::Hops(hops) => hops,
+            Self::Auto if components.len() <= 1 => 1,
             Self::Auto => {
-                let diameter = Diameter::new(graph, components, SEARCHES);
-                if !diameter.is_exact() {
-                    let problem = Problem::from(format!(
-                        "unconnected nodes need a distance, and after {SEARCHES} searches the \
-                         diameter of the graph is only known to be between {} and {}",
-                        diameter.at_least, diameter.at_most
-                    ));
-                    return Err(Error::budget(problem.give("far")));
-                }
-                Ok(diameter.at_least + 1)
+                let visits = (graph.nodes() + graph.arcs()).max(1);
+                let searches = (VISITS / visits).clamp(64, SEARCHES);
+                Diameter::new(graph, components, searches).at_most + 1
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::diameter::has_long_distances;
 use super::{Diameter, DistanceHistogram};
+use crate::budget::product;
 use crate::graph::{Components, Graph, GraphStats};
 
 /// The statistics of the paper's table 1, and more.
@@ -34,7 +36,7 @@ impl DistanceSummary {
     /// `None` means all nodes, or 1024 in graphs where that would take minutes.
     pub fn new(graph: &Graph, sources: Option<usize>, seed: u64) -> Self {
         let components = Components::new(graph);
-        let histogram = histogram(graph, sources, seed);
+        let histogram = histogram(graph, &components, sources, seed);
         let exact = histogram.sources == graph.nodes();
         let (diameter, diameter_exact) = if exact {
             (histogram.largest(), true)
@@ -57,11 +59,19 @@ impl DistanceSummary {
     }
 }
 
-fn histogram(graph: &Graph, sources: Option<usize>, seed: u64) -> DistanceHistogram {
-    /// Nodes × arcs up to which all distances are counted: one or two minutes on two cores.
-    const EXACT: u64 = 400_000_000_000;
+fn histogram(
+    graph: &Graph,
+    components: &Components,
+    sources: Option<usize>,
+    seed: u64,
+) -> DistanceHistogram {
+    /// Nodes × (nodes + arcs) up to which all distances are counted, one or two minutes on two
+    /// cores: by searches from many sources at once, and one by one.
+    const TOGETHER: u64 = 400_000_000_000;
+    const ALONE: u64 = 40_000_000_000;
     const SAMPLE: usize = 1024;
-    let quick = graph.nodes() as u64 * graph.arcs() as u64 <= EXACT;
+    let visits = product([graph.nodes(), graph.nodes() + graph.arcs()]);
+    let quick = visits <= if has_long_distances(graph, components) { ALONE } else { TOGETHER };
     let count = sources.unwrap_or(if quick { graph.nodes() } else { SAMPLE });
     if count >= graph.nodes() {
         DistanceHistogram::exact(graph)

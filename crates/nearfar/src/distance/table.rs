@@ -54,7 +54,7 @@ impl HopCell for u32 {
 }
 
 /// Buffers that searches take and put back, so that there are never more than run at a time.
-struct Buffers<B>(Mutex<Vec<B>>);
+pub(super) struct Buffers<B>(Mutex<Vec<B>>);
 
 impl<B> Default for Buffers<B> {
     fn default() -> Self {
@@ -63,13 +63,13 @@ impl<B> Default for Buffers<B> {
 }
 
 impl<B> Buffers<B> {
-    fn take(&self, new: impl FnOnce() -> B) -> B {
+    pub(super) fn take(&self, new: impl FnOnce() -> B) -> B {
         // A thread that panicked with the lock left the list as it was.
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         free.unwrap_or_else(new)
     }
 
-    fn put(&self, buffer: B) {
+    pub(super) fn put(&self, buffer: B) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
 }
@@ -96,56 +96,10 @@ impl<T: HopCell> HopRows<T> {
         columns: Option<&[Node]>,
         searches: usize,
     ) -> Option<Self> {
-        let column_of = columns.map(|columns| {
-            let mut of = vec![Node::MAX; graph.nodes()];
-            for (column, &node) in columns.iter().enumerate() {
-                of[node as usize] = column as Node;
-            }
-            of
-        });
-        let columns = columns.map_or(graph.nodes(), <[Node]>::len);
-        let mut cells: Vec<T> = memory::zeroed(sources.len() * columns);
-        // Where memory allows fewer searches than there are threads, each takes an equal part.
-        let chunks = sources.len().div_ceil(SOURCES);
-        let few = searches < rayon::current_num_threads();
-        let part = SOURCES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
-        let buffers = Buffers::default();
-        let fits = cells
-            .par_chunks_mut((part * columns).max(1))
-            .zip(sources.par_chunks(part))
-            .map(|(rows, sources)| {
-                let (mut bfs, mut tile) = buffers
-                    .take(|| (MultiSourceBfs::new(graph), memory::zeroed(columns * SOURCES)));
-                let chunks = rows.chunks_mut((SOURCES * columns).max(1));
-                for (rows, sources) in chunks.zip(sources.chunks(SOURCES)) {
-                    tile.fill(T::default());
-                    bfs.run(sources, |hops, node, reached_by| {
-                        if hops > T::MOST {
-                            return ControlFlow::Break(());
-                        }
-                        let column = match &column_of {
-                            None => node as usize,
-                            Some(of) if of[node as usize] == Node::MAX => {
-                                return ControlFlow::Continue(());
-                            }
-                            Some(of) => of[node as usize] as usize,
-                        };
-                        let cell = T::from_hops(hops);
-                        let tile = &mut tile[column * SOURCES..][..SOURCES];
-                        reached_by.for_each(|source| tile[source] = cell);
-                        ControlFlow::Continue(())
-                    })?;
-                    transpose(&tile, rows, columns);
-                }
-                buffers.put((bfs, tile));
-                ControlFlow::Continue(())
-            })
-            .all(|end| end.is_continue());
-        fits.then_some(Self { columns, cells })
-    }
-
-    pub(super) fn into_cells(self) -> Vec<T> {
-        self.cells
+        let width = columns.map_or(graph.nodes(), <[Node]>::len);
+        let mut cells: Vec<T> = memory::zeroed(sources.len() * width);
+        measure(graph, sources, columns, searches, &mut cells)
+            .then_some(Self { columns: width, cells })
     }
 
     /// The distances from one source.
@@ -153,6 +107,61 @@ impl<T: HopCell> HopRows<T> {
     pub fn row(&self, source: usize) -> &[T] {
         &self.cells[source * self.columns..(source + 1) * self.columns]
     }
+}
+
+/// Fills `cells`, zeros so far, with the distances that [`HopRows::new`] describes. Returns whether
+/// all of them fit.
+pub(super) fn measure<T: HopCell>(
+    graph: &Graph,
+    sources: &[Node],
+    columns: Option<&[Node]>,
+    searches: usize,
+    cells: &mut [T],
+) -> bool {
+    let column_of = columns.map(|columns| {
+        let mut of = vec![Node::MAX; graph.nodes()];
+        for (column, &node) in columns.iter().enumerate() {
+            of[node as usize] = column as Node;
+        }
+        of
+    });
+    let columns = columns.map_or(graph.nodes(), <[Node]>::len);
+    // Where memory allows fewer searches than there are threads, each takes an equal part.
+    let chunks = sources.len().div_ceil(SOURCES);
+    let few = searches < rayon::current_num_threads();
+    let part = SOURCES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
+    let buffers = Buffers::default();
+    cells
+        .par_chunks_mut((part * columns).max(1))
+        .zip(sources.par_chunks(part))
+        .map(|(rows, sources)| {
+            let (mut bfs, mut tile) =
+                buffers.take(|| (MultiSourceBfs::new(graph), memory::zeroed(columns * SOURCES)));
+            let chunks = rows.chunks_mut((SOURCES * columns).max(1));
+            for (rows, sources) in chunks.zip(sources.chunks(SOURCES)) {
+                tile.fill(T::default());
+                bfs.run(sources, |hops, node, reached_by| {
+                    if hops > T::MOST {
+                        return ControlFlow::Break(());
+                    }
+                    let column = match &column_of {
+                        None => node as usize,
+                        Some(of) if of[node as usize] == Node::MAX => {
+                            return ControlFlow::Continue(());
+                        }
+                        Some(of) => of[node as usize] as usize,
+                    };
+                    let cell = T::from_hops(hops);
+                    let tile = &mut tile[column * SOURCES..][..SOURCES];
+                    reached_by.for_each(|source| tile[source] = cell);
+                    ControlFlow::Continue(())
+                })?;
+                transpose(&tile, rows, columns);
+            }
+            buffers.put((bfs, tile));
+            ControlFlow::Continue(())
+        })
+        .all(|end| end.is_continue())
 }
 
 /// Transposes a tile, in which the distances to one node from all sources are contiguous, into rows.

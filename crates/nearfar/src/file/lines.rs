@@ -40,9 +40,15 @@ impl<'a> Blocks<'a> {
 
     /// The first block, without a byte order mark.
     pub(crate) fn first(&mut self) -> Result<Vec<u8>> {
-        let empty = || Error::file(self.path, "the file is empty");
-        let mut first = self.next()?.ok_or_else(empty)?;
-        if first.starts_with(b"\xef\xbb\xbf") {
+        self.first_if_any()?.ok_or_else(|| Error::file(self.path, "the file is empty"))
+    }
+
+    /// The same, where a file may be empty.
+    pub(crate) fn first_if_any(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut first = self.next()?;
+        if let Some(first) = &mut first
+            && first.starts_with(b"\xef\xbb\xbf")
+        {
             first.drain(..3);
         }
         Ok(first)

@@ -1,7 +1,7 @@
 //! The paper's scalable heuristic, "DNS-scalable".
 
 use super::NegativeSampler;
-use super::clusters::{Clusters, Counting};
+use super::clusters::Clusters;
 use super::law::DistanceLaw;
 use crate::distance::{HopCell, Landmarks};
 use crate::error::{Error, Problem, Result};
@@ -20,7 +20,7 @@ impl<T: HopCell> Landmark<T> {
         let scale = landmarks.largest().max(far);
         let weight = |hops| law.power(hops, scale);
         let far_weight = law.far_power(far, scale)?;
-        let clusters = Clusters::new(landmarks, weight, far_weight, Counting::Landmarks);
+        let clusters = Clusters::new(landmarks, weight, far_weight);
         if clusters.landmarks.len() < 2 {
             let problem = Problem::from("the graph has one landmark, and a draw needs another");
             return Err(Error::conflict(problem.set("landmarks", 2)));

@@ -1,5 +1,7 @@
 //! Stage 4, negatives: the laws that negative samples are drawn from.
 
+mod bands;
+mod cells;
 mod clusters;
 mod config;
 mod degree;

@@ -15,7 +15,7 @@ use super::levels::ByLevel;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
-use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES};
+use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances};
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph};
 use crate::memory;
@@ -58,8 +58,10 @@ pub struct NegativePlan {
 const P2P_BYTES: usize = 64_000_000;
 
 /// … and the searches from them visit at most this many nodes and edges, which takes some seconds;
-/// but a thousand landmarks are always allowed.
+/// but a thousand landmarks are always allowed. Where distances are long, searches take longer and
+/// fewer landmarks leave no node far from all of them beside its distance from others.
 const SEARCHED: f64 = 10e9;
+const SEARCHED_LONG: f64 = 1e9;
 
 /// The choice of a law reckons with so many searches at a time on any machine, so that it does not
 /// depend on the number of threads.
@@ -200,7 +202,7 @@ impl NegativePlan {
     ) -> Result<Self> {
         let n = graph.nodes();
         let fraction = |fraction: f64| (n as f64 * fraction).round() as usize;
-        let (diameter, _) = diameter(graph);
+        let (diameter, components) = diameter(graph);
         let cell = match diameter.at_most {
             hops if hops <= u8::MOST => 1,
             hops if hops <= u16::MOST => 2,
@@ -208,8 +210,13 @@ impl NegativePlan {
         };
         let count = match config.landmarks {
             None => {
-                let quick = (SEARCHED / (n + graph.arcs()) as f64).max(1000.0) as usize;
-                fraction(0.1).max(2).min(most_landmarks(1)).min(quick)
+                let steps = (n + graph.arcs()) as f64;
+                let quick = if has_long_distances(graph, &Components::new(graph)) {
+                    (SEARCHED_LONG / steps).max(100.0)
+                } else {
+                    (SEARCHED / steps).max(1000.0)
+                };
+                fraction(0.1).max(2).min(most_landmarks(1)).min(quick as usize)
             }
             Some(LandmarkCount::Fraction(part)) => fraction(part).clamp(1, n),
             Some(LandmarkCount::Count(count)) if count > n => {
@@ -221,19 +228,25 @@ impl NegativePlan {
         // With wider cells fewer landmarks stay under the limit, unless they were asked for.
         let widest =
             if config.landmarks.is_none() { count.min(most_landmarks(cell)) } else { count };
+        // Every component has a landmark; one that is alone there has one cell.
+        let all = count.saturating_add(components - 1).min(n);
         let distances = product([count, count]).max(product([widest, widest, cell]));
-        let index = if law == Negatives::LandmarkApprox {
-            LandmarkApprox::<u8>::bytes(n, count)
+        let distances = distances.saturating_add(product([all, cell]));
+        let sampler = if law == Negatives::LandmarkApprox {
+            LandmarkApprox::<u8>::bytes(n, all, diameter.at_most, config.gamma)
         } else {
-            0
+            Clusters::<u8>::bytes(n, all, count, config.gamma)
         };
-        // Landmarks keep the nearest one of every node, and the hops to it.
-        let kept = sum([distances, product([n, 8]), Clusters::<u8>::bytes(n, count), index]);
+        // Landmarks keep the nearest one of every node, the hops to it, and where their rows are.
+        let kept = sum([distances, product([n, 8]), product([all, 20]), sampler]);
         let search = HopRows::<u16>::search_bytes(n, count);
         let searches = affordable(count, search, budget.memory.saturating_sub(distances));
-        // The column of each node, and the order in which landmarks are chosen.
-        let choice = product([n, 8]);
-        let measured = sum([distances, product([searches]).saturating_mul(search), choice]);
+        // Searches from one source at a time take less, but may be as many as there are threads.
+        let alone = product([rayon::current_num_threads()]).saturating_mul(Levels::bytes(n));
+        let search = product([searches]).saturating_mul(search).max(alone);
+        // The column of each node, the nearest landmark and the hops to it, and the order in which
+        // landmarks are chosen.
+        let measured = sum([distances, search, product([n, 20])]);
         Ok(Self {
             law,
             landmarks: Some(count),
@@ -344,7 +357,7 @@ impl NegativePlan {
         let components = Components::new(graph);
         match self.strategy {
             Some(Strategy::Levels) => {
-                let far = self.config.far.hops(graph, &components)?;
+                let far = self.config.far.hops(graph, &components);
                 Ok(Box::new(ByLevel::new(graph, law, far)?))
             }
             _ => table::build(graph, &components, law, self.config.far, self.cell, self.searches),
@@ -353,7 +366,7 @@ impl NegativePlan {
 
     fn build_landmarks(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let components = Components::new(graph);
-        let far = self.config.far.hops(graph, &components)?;
+        let far = self.config.far.hops(graph, &components);
         // The narrowest cells that hold the distances: landmarks are mostly central, and need not
         // be as far apart as the diameter.
         if let Some(landmarks) = self.measure::<u8>(graph, &components) {

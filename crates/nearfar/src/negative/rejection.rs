@@ -21,8 +21,6 @@ use crate::rng::{Alias, Rng};
 /// Draws from one row of weights.
 #[derive(Clone, Debug)]
 pub(super) struct RejectionSampler {
-    /// The sum of all weights.
-    pub(super) mass: f64,
     /// The mean weight of an item.
     mean: f64,
     /// The largest weight of a light item, or a bound on it.
@@ -41,7 +39,7 @@ struct HeavyItems {
 impl RejectionSampler {
     /// Prepares draws from weights that come in groups, given as (members of the group, weight of
     /// each). `heavy(cutoff)` lists the items or groups with a weight above `cutoff`, as (item, sum
-    /// of its weights). If the mass is 0 there is nothing to draw.
+    /// of its weights). If all weights are 0 there is nothing to draw.
     pub(super) fn new(
         groups: impl Iterator<Item = (f64, f64)>,
         heavy: impl FnOnce(f64) -> Vec<(u32, f64)>,
@@ -58,11 +56,11 @@ impl RejectionSampler {
         let heavy = if largest > cutoff { heavy(cutoff) } else { vec![] };
         let (items, weights): (Vec<u32>, Vec<f64>) = heavy.into_iter().unzip();
         match Alias::new(&weights) {
-            None => Self { mass, mean, cutoff: largest, light: 1.0, heavy: None },
+            None => Self { mean, cutoff: largest, light: 1.0, heavy: None },
             Some(alias) => {
                 let light = (1.0 - weights.iter().sum::<f64>() / mass).max(0.0);
                 let heavy = Some(Box::new(HeavyItems { items, alias }));
-                Self { mass, mean, cutoff, light, heavy }
+                Self { mean, cutoff, light, heavy }
             }
         }
     }

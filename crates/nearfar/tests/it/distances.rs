@@ -66,7 +66,7 @@ fn check_all(graph: &Graph) {
     let diameter = Diameter::new(graph, &components, usize::MAX);
     assert_eq!(diameter, Diameter { at_least: largest, at_most: largest });
     if components.len() > 1 {
-        assert_eq!(Far::Auto.hops(graph, &components).unwrap(), largest + 1);
+        assert_eq!(Far::Auto.hops(graph, &components), largest + 1);
     }
 }
 
@@ -133,6 +133,58 @@ fn a_sampled_summary_says_whether_its_diameter_is_exact() {
     let sampled = DistanceSummary::new(&graph, Some(5), 0);
     assert_eq!((sampled.distance_sources, sampled.graph), (5, exact.graph));
     assert!(sampled.diameter_exact && sampled.diameter == 1999, "a path takes few searches");
+}
+
+#[test]
+fn the_distances_of_a_long_path_are_known_from_some_searches() {
+    let n = 200_000;
+    let graph = path(n as usize);
+    let found = DistanceSummary::new(&graph, None, 0);
+    assert_eq!((found.diameter, found.diameter_exact), (199_999, true));
+    assert_eq!(found.distance_sources, 1024);
+    // The mean of |i − j| over i ≠ j.
+    assert!((found.mean_distance / (f64::from(n + 1) / 3.0) - 1.0).abs() < 0.02);
+}
+
+/// Few searches determine the diameter of many small components, and bound that of a ring.
+#[test]
+fn unconnected_nodes_always_get_a_distance() {
+    let triangle = |k: Node| [(3 * k, 3 * k + 1), (3 * k, 3 * k + 2), (3 * k + 1, 3 * k + 2)];
+    let graph = |n, pairs: Vec<_>| graph(n, &pairs);
+    let triangles = graph(60_000, (0..20_000).flat_map(triangle).collect());
+    assert_eq!(Far::Auto.hops(&triangles, &Components::new(&triangles)), 2);
+    let ring = graph(20_001, (0..20_000).map(|k| (k, (k + 1) % 20_000)).collect());
+    let far = Far::Auto.hops(&ring, &Components::new(&ring));
+    assert!((10_001..10_100).contains(&far), "{far}");
+}
+
+/// Landmarks in many components take searches of their components alone: 60 000 searches of the
+/// whole graph would visit 3.6 billion nodes.
+#[test]
+fn landmarks_of_many_components_and_of_long_paths() {
+    let pairs: Vec<_> =
+        (0..20_000).flat_map(|k| [(3 * k, 3 * k + 1), (3 * k, 3 * k + 2)]).collect();
+    let triples = graph(60_000, &pairs);
+    let components = Components::new(&triples);
+    let chosen = Landmarks::<u8>::choose(&triples, &components, 60_000);
+    let landmarks: Landmarks<u8> = Landmarks::new(&triples, &components, chosen, 2).unwrap();
+    for at in (0..60_000).step_by(3) {
+        let rows = [0, 1, 2].map(|of| landmarks.row(at + of));
+        assert_eq!(rows, [[0, 1, 1], [1, 0, 2], [1, 2, 0]]);
+    }
+    let long = path(140_000);
+    let components = Components::new(&long);
+    let chosen = Landmarks::<u8>::choose(&long, &components, 100);
+    assert!(Landmarks::<u16>::new(&long, &components, chosen.clone(), 2).is_none());
+    let landmarks: Landmarks<u32> = Landmarks::new(&long, &components, chosen, 2).unwrap();
+    for (a, from) in landmarks.nodes.iter().enumerate() {
+        for (to, hops) in landmarks.nodes.iter().zip(landmarks.row(a)) {
+            assert_eq!(from.abs_diff(*to), *hops);
+        }
+    }
+    // Ties are spread over the path: no node is far from all landmarks.
+    let deepest = landmarks.depth.iter().max().unwrap();
+    assert!(*deepest < 10_000, "{deepest}");
 }
 
 #[test]

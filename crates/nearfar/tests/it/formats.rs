@@ -53,6 +53,25 @@ fn check(dataset: &Dataset, name: &str) {
     assert_eq!(dataset.notes, [], "{name}");
 }
 
+/// A folder may list nodes for a file without edges: empty, of comments alone, or compressed.
+#[test]
+fn graphs_without_edges_are_read_where_nodes_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("nodes.tsv"), "a\nb\nc\n").unwrap();
+    for edges in ["", "# none\n", "\u{feff}# none\n\n", "source\ttarget\n"] {
+        fs::write(folder.path().join("edges.tsv"), edges).unwrap();
+        let graph = read(folder.path().to_str().unwrap(), &ReadOptions::default()).unwrap().graph;
+        assert_eq!((graph.nodes(), graph.edges()), (3, 0), "{edges:?}");
+        assert_eq!(graph.ids().get(1), "b");
+    }
+    let nodes = Some(folder.path().join("nodes.tsv"));
+    let edges = folder.path().join("edges.tsv");
+    let options = ReadOptions { nodes, ..Default::default() };
+    assert_eq!(read(edges.to_str().unwrap(), &options).unwrap().graph.nodes(), 3);
+    let error = read(edges.to_str().unwrap(), &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no edges found"), "{error}");
+}
+
 #[test]
 fn every_format_gives_the_same_graph() {
     let files = files();

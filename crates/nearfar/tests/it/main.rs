@@ -6,6 +6,7 @@ mod batches;
 mod chi_square;
 mod distances;
 mod exact;
+mod extremes;
 mod formats;
 mod graph_errors;
 mod graph_examples;

@@ -1,7 +1,7 @@
 //! The conformance suite: every sampler against its distribution, computed by the formula.
 //!
 //! Draws of every centre are compared by a chi-square test with a fixed seed, at a significance of
-//! about 3 in a million. Nodes of probability 0 must never be drawn.
+//! about 3 in ten million: there are tens of thousands of tests. Nodes of probability 0 must never be drawn.
 
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ fn distance_and_its_bounds() {
     for (name, graph) in connected().into_iter().chain(disconnected()) {
         let distances = Distances::new(&graph, None);
         for (negatives, clamp) in clamps {
-            for gamma in [1.0, 0.0, 0.5, 1.25, 6.0, -1.0, -4.0] {
+            for gamma in [1.0, 0.0, 0.5, 1.25, 6.0, 20.0, -1.0, -4.0] {
                 for strategy in [Strategy::Table, Strategy::Levels] {
                     let config =
                         NegativeConfig { negatives, gamma, strategy, ..Default::default() };
@@ -146,7 +146,7 @@ fn landmark_approx() {
         let distances = Distances::new(&graph, None);
         for count in [1, 2, 5, 12].into_iter().filter(|&count| count <= graph.nodes()) {
             let landmarks = naive::Landmarks::new(&graph, &distances, count);
-            for gamma in [1.0, 0.0, 0.5, 2.0, 4.0, -1.0, -3.0] {
+            for gamma in [1.0, 0.0, 0.5, 2.0, 4.0, 20.0, 64.0, -1.0, -3.0, -4.0, -20.0, -64.0] {
                 let config = NegativeConfig {
                     negatives: Negatives::LandmarkApprox,
                     gamma,
@@ -169,7 +169,7 @@ fn landmark() {
         let distances = Distances::new(&graph, None);
         for count in [2, 5, 12].into_iter().filter(|&count| count <= graph.nodes()) {
             let landmarks = naive::Landmarks::new(&graph, &distances, count);
-            for gamma in [1.0, 0.0, 5.0, -2.0] {
+            for gamma in [1.0, 0.0, 5.0, 20.0, -2.0, -20.0] {
                 let config = NegativeConfig {
                     negatives: Negatives::Landmark,
                     gamma,
@@ -191,7 +191,7 @@ fn the_distance_between_components_can_be_set() {
         for far in [1, 3, 40, 5000] {
             let distances = Distances::new(&graph, Some(far));
             let landmarks = naive::Landmarks::new(&graph, &distances, 3);
-            for gamma in [1.0, -1.0] {
+            for gamma in [1.0, -1.0, 8.0] {
                 let config = |negatives, strategy| NegativeConfig {
                     negatives,
                     strategy,
@@ -241,6 +241,79 @@ fn distances_over_255_hops_are_not_truncated() {
     check("long path by landmarks", &*sampler(&graph, &config), |i| {
         (i < 400).then(|| naive::landmark_approx(&distances, &landmarks, i, 1.0))
     });
+}
+
+/// Long graphs, whose distances are joined to bands, around a few landmarks.
+#[test]
+fn steep_weights_of_long_distances() {
+    let graph = Arc::new(path(400));
+    let distances = Distances::new(&graph, None);
+    let landmarks = naive::Landmarks::new(&graph, &distances, 3);
+    for gamma in [3.0, 20.0, -2.0, -20.0] {
+        let config = NegativeConfig {
+            negatives: Negatives::LandmarkApprox,
+            gamma,
+            landmarks: Some(LandmarkCount::Count(3)),
+            ..Default::default()
+        };
+        let sampler = sampler(&graph, &config);
+        check(&format!("long path, gamma {gamma}"), &*sampler, |i| {
+            (i < 400).then(|| naive::landmark_approx(&distances, &landmarks, i, gamma))
+        });
+    }
+}
+
+/// Every node is its own component, and all distances are equal.
+#[test]
+fn graphs_without_edges_have_negatives() {
+    let graph = Arc::new(graph(7, &[]));
+    let laws = [
+        Negatives::Uniform,
+        Negatives::Distance,
+        Negatives::DistanceMin,
+        Negatives::DistanceMax,
+        Negatives::LandmarkApprox,
+        Negatives::Landmark,
+        Negatives::Edge,
+    ];
+    for negatives in laws {
+        for gamma in [1.0, -1.0, 20.0] {
+            let config = NegativeConfig { negatives, gamma, ..Default::default() };
+            check(&format!("{negatives:?}, gamma {gamma}"), &*sampler(&graph, &config), |i| {
+                (i < 7).then(|| naive::uniform(7, i))
+            });
+        }
+    }
+}
+
+/// Every component has its landmarks, and searches stay within it.
+#[test]
+fn many_components_are_sampled_by_their_law() {
+    let triangles: Vec<_> = (0..2000)
+        .flat_map(|k| [(3 * k, 3 * k + 1), (3 * k, 3 * k + 2), (3 * k + 1, 3 * k + 2)])
+        .collect();
+    let graph = Arc::new(graph(6000, &triangles));
+    for gamma in [1.0, -2.0] {
+        let config =
+            NegativeConfig { negatives: Negatives::LandmarkApprox, gamma, ..Default::default() };
+        let sampler = sampler(&graph, &config);
+        let mut weights = vec![0.0; 6000];
+        sampler.weights(4000, &mut weights);
+        for (k, weight) in weights.iter().enumerate() {
+            // Nodes of other components are 2 hops away, between their landmarks.
+            if k / 3 != 4000 / 3 {
+                assert!(*weight > 0.0, "{k}");
+            }
+        }
+        let mut out = [4000; 30_000];
+        sampler.fill(4000, &mut Rng::new(0, Purpose::Negative, 0, 0), &mut out);
+        let total: f64 = weights.iter().sum();
+        let near = weights[3999] + weights[4001];
+        let found = out.iter().filter(|&&k| k / 3 == 4000 / 3).count() as f64;
+        let expected = near / total * 30_000.0;
+        assert!((found - expected).abs() < 5.0 * expected.sqrt() + 1.0, "{found} for {expected}");
+        assert!(!out.contains(&4000));
+    }
 }
 
 #[test]

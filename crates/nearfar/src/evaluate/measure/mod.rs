@@ -77,7 +77,7 @@ pub fn measure(
             WalkCooccurrence::Sampled { walk: Walk::new(graph), walks, context, seed }
         }
     };
-    let far = config.negatives.far.hops(graph, &Components::new(graph))?;
+    let far = config.negatives.far.hops(graph, &Components::new(graph));
     let pairs = PairMeasurement {
         graph,
         vectors: ArrayView2::from_shape((n, dim), &vectors).map_err(|error| {

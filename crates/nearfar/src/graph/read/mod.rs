@@ -111,10 +111,10 @@ impl EdgeFile {
     }
 }
 
-/// Reads one file of edges.
+/// Reads one file of edges. Where the nodes are listed, it may have none.
 pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let EdgeFile { mut list, origin, notes, buffers } = edges(path, options)?;
-    if list.pairs.is_empty() {
+    if list.pairs.is_empty() && options.nodes.is_none() {
         return Err(Error::file(path, "no edges found"));
     }
     let zeros = if options.no_weights { drop_weights(&mut list) } else { 0 };

@@ -20,11 +20,14 @@ use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
 
 const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 
-/// Reads an edge list.
+/// Reads an edge list. Where the nodes are listed, it may have no edges.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
     let mut blocks = Blocks::open(path)?;
-    let (first, Detected { dialect, mut origin, notes }) = start(&mut blocks, options)?;
+    let Some((first, detected)) = start(&mut blocks, options)? else {
+        return Ok(edges.finish(None, 0));
+    };
+    let Detected { dialect, mut origin, notes } = detected;
     origin.header = origin.header.map(|line| line + blocks.line());
     let mut weights = dialect.columns.weight.map(|_| Vec::new());
     // Only a hint for the faster parser: both give the same edges.
@@ -36,7 +39,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         merge(block, &mut edges, weights.as_mut());
         integers.store(edges.all_integers(), Relaxed);
     })?;
-    if edges.len() == 0 {
+    if edges.len() == 0 && options.nodes.is_none() {
         return Err(Error::file(path, NO_EDGE));
     }
     // A parsed block is about as large as its text, with a table of text ids up to seven times.
@@ -46,10 +49,14 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     Ok(file)
 }
 
-/// The first block, from the first line that is not a comment, and how its lines are divided.
-fn start(blocks: &mut Blocks, options: &ReadOptions) -> Result<(Vec<u8>, Detected)> {
+/// The first block, from the first line that is not a comment, and how its lines are divided. `None`
+/// if there is no such line, and nodes are listed.
+fn start(blocks: &mut Blocks, options: &ReadOptions) -> Result<Option<(Vec<u8>, Detected)>> {
     let path = blocks.path();
-    let mut first = blocks.first()?;
+    let mut first = match options.nodes {
+        Some(_) => blocks.first_if_any()?.unwrap_or_default(),
+        None => blocks.first()?,
+    };
     let mut is_whole = false;
     loop {
         if memchr(0, &first).is_some() {
@@ -62,7 +69,10 @@ fn start(blocks: &mut Blocks, options: &ReadOptions) -> Result<(Vec<u8>, Detecte
         first.drain(..comments);
         let fail = |(line, problem)| Error::line(path, blocks.line() + line, problem);
         if let Some(detected) = Dialect::detect(&first, options, is_whole).map_err(fail)? {
-            return Ok((first, detected));
+            return Ok(Some((first, detected)));
+        }
+        if is_whole && options.nodes.is_some() {
+            return Ok(None);
         }
         if is_whole {
             return Err(Error::file(path, NO_EDGE));

@@ -1,0 +1,302 @@
+//! What is fuzzed: functions of a few bytes that must neither panic nor hang nor ask for much more
+//! memory than their input. `main.rs` runs them in `cargo test`, `fuzz/` with libFuzzer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nearfar::Budget;
+use nearfar::embedding::{Embedding, Format};
+use nearfar::graph::{Dataset, EdgeList, Graph, Labels, Node, NodeIds, ReadOptions, Split, read};
+use nearfar::report::{ReportConfig, Subject, report};
+use nearfar::simd::{InstructionSet, LANES};
+use nearfar::train::stream::kernel::{Pair, PairRows, Step, train_pairs};
+use nearfar::train::{Checkpoint, Settings, TrainPlan};
+
+/// A target: its name, what it does with an input, and whether memory is bounded by the input.
+pub(crate) struct Target {
+    /// The name, also of its binary in `fuzz/`.
+    pub(crate) name: &'static str,
+    /// Runs it on one input.
+    pub(crate) run: fn(&[u8]),
+    /// Whether reading may allocate no more than 64 MB and ten times the input.
+    pub(crate) bounded: bool,
+}
+
+/// All targets.
+pub(crate) const TARGETS: [Target; 9] = [
+    Target { name: "graphs", run: graphs, bounded: true },
+    Target { name: "vectors", run: vectors, bounded: true },
+    Target { name: "labels", run: labels, bounded: true },
+    Target { name: "checkpoints", run: checkpoints, bounded: true },
+    Target { name: "settings", run: settings, bounded: true },
+    Target { name: "logs", run: logs, bounded: true },
+    Target { name: "round_trips", run: round_trips, bounded: true },
+    Target { name: "kernels", run: kernels, bounded: true },
+    Target { name: "training", run: training, bounded: false },
+];
+
+/// File extensions of graphs: the first byte of an input chooses one.
+pub(crate) const GRAPHS: [&str; 22] = [
+    "tsv", "csv", "mtx", "npy", "npz", "parquet", "tsv.gz", "tsv.zst", "edges", "graphml", "gexf",
+    "gml", "net", "dot", "json", "jsonl", "graph", "adjlist", "edgelist", "tsv.bz2", "tsv.xz",
+    "zip",
+];
+
+/// File extensions of vectors: the first byte of an input chooses one.
+pub(crate) const VECTORS: [&str; 7] = ["npy", "w2v", "txt", "bin", "parquet", "safetensors", "tsv"];
+
+/// Separates the parts of an input that are different files.
+pub(crate) const NEXT_FILE: &[u8] = b"\0file\0";
+
+/// A file in a folder of this process, in memory where possible.
+fn file(name: &str, content: &[u8]) -> PathBuf {
+    thread_local! {
+        static FOLDER: tempfile::TempDir = {
+            let memory = Path::new("/dev/shm");
+            let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+            made.expect("a temporary folder")
+        };
+    }
+    let path = FOLDER.with(|folder| folder.path().join(name));
+    fs::write(&path, content).expect("a temporary file");
+    path
+}
+
+/// The parts of an input up to and after the separator.
+fn split(data: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match data.windows(NEXT_FILE.len()).position(|part| part == NEXT_FILE) {
+        Some(at) => (&data[..at], Some(&data[at + NEXT_FILE.len()..])),
+        None => (data, None),
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the name of a temporary file")
+}
+
+/// Graphs in every format, with and without a list of nodes.
+fn graphs(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    let (content, nodes) = split(rest);
+    let extension = GRAPHS[usize::from(*first) % GRAPHS.len()];
+    let path = file(&format!("graph.{extension}"), content);
+    let nodes = nodes.map(|nodes| file("nodes.txt", nodes));
+    let options = ReadOptions { nodes, ..Default::default() };
+    if let Ok(dataset) = read(text(&path), &options) {
+        check_graph(&dataset.graph);
+        let folder = path.with_file_name("folder");
+        dataset.write_folder(&folder).expect("a graph can be written");
+        check_graph(&dataset.largest_component().graph);
+    }
+}
+
+fn check_graph(graph: &Graph) {
+    let n = graph.nodes();
+    assert!(n > 0 && n == graph.ids().len());
+    for node in 0..n as Node {
+        assert_eq!(graph.ids().find(&graph.ids().get(node)), Some(node), "ids are distinct");
+        let neighbours = graph.neighbours(node);
+        assert!(neighbours.is_sorted_by(|a, b| a < b), "no repeats");
+        assert!(neighbours.iter().all(|&k| (k as usize) < n && k != node), "no self-loops");
+        assert!(graph.weights(node).is_none_or(|of| of.len() == neighbours.len()));
+    }
+}
+
+/// Vectors in every format, with and without a list of ids.
+fn vectors(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    let (content, ids) = split(rest);
+    let extension = VECTORS[usize::from(*first) % VECTORS.len()];
+    let path = file(&format!("vectors.{extension}"), content);
+    let beside = path.with_file_name("vectors.nodes.tsv");
+    match ids {
+        Some(ids) => fs::write(&beside, ids).expect("a temporary file"),
+        None => drop(fs::remove_file(&beside)),
+    }
+    if let Ok(embedding) = Embedding::load(&path) {
+        assert_eq!(embedding.vectors().len(), embedding.nodes() * embedding.dim());
+        assert_eq!(embedding.ids().len(), embedding.nodes());
+        let _ = embedding.check_finite();
+    }
+}
+
+/// Labels and splits of the nodes 0 to 9.
+fn labels(data: &[u8]) {
+    let graph = ring(10);
+    let (labels, splits) = split(data);
+    if let Ok((labels, _)) = Labels::read(&file("labels.tsv", labels), &graph) {
+        assert_eq!(labels.of.len(), 10);
+        assert!(labels.of.iter().flatten().all(|&label| (label as usize) < labels.names.len()));
+        let dataset = Dataset { labels: Some(labels), ..Dataset::of(graph.clone()) };
+        let folder = file("unused", b"").with_file_name("labelled");
+        dataset.write_folder(&folder).expect("labels can be written");
+        let again = read(text(&folder), &ReadOptions::default()).expect("and read again");
+        assert_eq!(again.labels, dataset.labels);
+    }
+    let splits = file("splits.tsv", splits.unwrap_or_default());
+    if let Ok((splits, _)) = Split::read(&splits, &graph) {
+        assert_eq!(splits.len(), 10);
+    }
+}
+
+fn ring(nodes: Node) -> Graph {
+    let pairs = (0..nodes).map(|k| (k, (k + 1) % nodes)).collect();
+    let ids = NodeIds::Range { start: 0, len: nodes as usize };
+    EdgeList { pairs, weights: None, ids }.build().expect("a ring").0
+}
+
+fn checkpoints(data: &[u8]) {
+    let _ = Checkpoint::load(&file("checkpoint.safetensors", data));
+}
+
+/// Settings in TOML, and the plan for a small graph.
+fn settings(data: &[u8]) {
+    let mut settings = Settings::default();
+    if settings.merge(&file("settings.toml", data), |_| false).is_err() {
+        return;
+    }
+    let budget = Budget { memory: 1_000_000_000, ..Default::default() };
+    if let Ok(plan) = TrainPlan::new(&settings, &ring(10), &budget) {
+        assert!(plan.memory <= budget.memory && !plan.summary().is_empty());
+    }
+}
+
+/// Training logs and scores of links, in a report.
+fn logs(data: &[u8]) {
+    let (log, links) = split(data);
+    let log = file("log.jsonl", log);
+    let links = links.map(|links| file("links.json", links));
+    let ids = NodeIds::Range { start: 0, len: 3 };
+    let embedding = Embedding::new(ids, 2, vec![1.0, 0.0, 0.5, 1.0, -1.0, 0.25]).expect("three");
+    let mut subject = Subject::new("fuzz", &embedding);
+    subject.log = Some(&log);
+    subject.links = links.as_deref();
+    if let Ok(page) = report(&subject, &ReportConfig::default()) {
+        assert!(page.ends_with("</html>\n"));
+    }
+}
+
+/// Vectors are the same after they were saved and loaded, in every format.
+fn round_trips(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    let (numbers, ids) = split(rest);
+    let dim = 1 + usize::from(*first) % 5;
+    let numbers: Vec<f32> =
+        numbers.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    let n = numbers.len() / dim;
+    if n == 0 {
+        return;
+    }
+    let ids = match ids {
+        None => NodeIds::Range { start: 0, len: n },
+        Some(ids) => {
+            let ids = String::from_utf8_lossy(ids);
+            let ids = ids.split('|').chain(std::iter::repeat("")).take(n).enumerate();
+            NodeIds::StringIds(ids.map(|(row, id)| format!("{id}{row}")).collect())
+        }
+    };
+    let Ok(saved) = Embedding::new(ids, dim, numbers[..n * dim].to_vec()) else { return };
+    let formats =
+        [Format::Npy, Format::Word2vec, Format::Parquet, Format::Safetensors, Format::Tsv];
+    for (format, extension) in
+        formats.into_iter().zip(["npy", "w2v", "parquet", "safetensors", "tsv"])
+    {
+        let path = file("unused", b"").with_file_name(format!("saved.{extension}"));
+        if saved.save(&path, Some(format)).is_err() {
+            continue;
+        }
+        match Embedding::load(&path) {
+            Ok(loaded) => {
+                let bits = |of: &Embedding| -> Vec<u32> {
+                    // A text has one NaN.
+                    of.vectors().iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect()
+                };
+                assert_eq!(bits(&loaded), bits(&saved), "{format:?}");
+                for node in 0..n as Node {
+                    assert_eq!(loaded.ids().get(node), saved.ids().get(node), "{format:?}");
+                }
+            }
+            // Readers refuse what is no number; writers of binary formats do not.
+            Err(error) => {
+                let finite = saved.vectors().iter().all(|x| x.is_finite());
+                assert!(!finite, "{format:?}: {error}");
+            }
+        }
+    }
+}
+
+/// Every instruction set trains the same pairs to the same rows, up to rounding.
+fn kernels(data: &[u8]) {
+    const ROWS: u32 = 8;
+    let Some((first, pairs)) = data.split_first() else { return };
+    let dim = LANES * (1 + usize::from(first % 4) * 5);
+    let pairs: Vec<Pair> = pairs
+        .iter()
+        .map(|byte| Pair::new(u32::from(byte % 8), u32::from(byte / 8 % 8), *byte >= 128))
+        .take(2000)
+        .collect();
+    let start: Vec<f32> = (0..ROWS as usize * dim)
+        .map(|at| ((at * 37 + usize::from(*first)) % 101) as f32 / 101.0 - 0.5)
+        .collect();
+    let step = Step { positive: 0.01, negative: 0.005, shrink: 0.999 };
+    let train = |set: InstructionSet, same: bool| {
+        let (mut centres, mut others) = (start.clone(), start.clone());
+        others.reverse();
+        let other = if same { None } else { Some(&mut others[..]) };
+        let rows = PairRows { dim, centres: &mut centres, others: other };
+        let loss = train_pairs(set, rows, &pairs, step);
+        (loss, centres, others)
+    };
+    for same in [false, true] {
+        let (loss, centres, others) = train(InstructionSet::available()[0], same);
+        for set in InstructionSet::available() {
+            let found = train(set, same);
+            assert!((found.0 - loss).abs() <= 1e-3 * (1.0 + loss.abs()), "{}", set.name());
+            let close = |a: &[f32], b: &[f32]| {
+                a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-2 * (1.0 + a.abs()))
+            };
+            assert!(close(&found.1, &centres) && close(&found.2, &others), "{}", set.name());
+        }
+    }
+}
+
+/// Trains a small random graph with random settings: the vectors are numbers, the same on one and
+/// on three threads.
+fn training(data: &[u8]) {
+    let (edges, options) = split(data);
+    let pairs: Vec<(Node, Node)> = edges
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .take(300)
+        .map(|[a, b]| (Node::from(a % 40), Node::from(b % 40)))
+        .collect();
+    let ids = NodeIds::Range { start: 0, len: 40 };
+    let Ok((graph, _)) = (EdgeList { pairs, weights: None, ids }).build() else { return };
+    let graph = Arc::new(graph);
+    let mut settings = Settings::default();
+    let options = options.unwrap_or_default();
+    if settings.merge(&file("options.toml", options), |_| false).is_err() {
+        return;
+    }
+    // What takes long without new code being reached.
+    let train = &mut settings.train;
+    train.dim = train.dim.min(40);
+    train.epochs = Some(train.epochs.unwrap_or(2).min(2));
+    train.walks = train.walks.map(|walks| walks.min(4));
+    train.walk_length = train.walk_length.map(|length| length.min(30));
+    train.context = train.context.map(|context| context.min(12));
+    train.k = train.k.map(|k| k.min(20));
+    let budget = Budget { memory: 200_000_000, ..Default::default() };
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| nearfar::embed(&graph, &settings, &budget, &mut ()))
+    };
+    let (one, three) = (run(1), run(3));
+    match (one, three) {
+        (Ok(one), Ok(three)) => assert_eq!(one.vectors(), three.vectors()),
+        (Err(one), Err(three)) => assert_eq!(one.to_string(), three.to_string()),
+        (one, three) => panic!("{:?} and {:?}", one.err(), three.err()),
+    }
+}
