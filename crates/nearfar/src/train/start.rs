@@ -423,4 +423,30 @@ mod tests {
             assert!(rows.iter().all(|value| value.is_finite()));
         }
     }
+
+    /// Two tables and what is computed with them: sums of each chunk of 4096 rows, or three panels.
+    #[test]
+    fn memory_is_that_of_tables_and_sums() {
+        let bytes = |nodes: usize, dim, threads, start| {
+            let pairs = (1..nodes as Node).map(|b| (b - 1, b)).collect();
+            let graph = graph(pairs, None, nodes);
+            let mut plan = plan(&graph, dim);
+            plan.start = start;
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| bytes(&plan, &graph))
+        };
+        assert_eq!(bytes(10_000, 20, 1, Start::Random), 0);
+        // Panels exceed sums.
+        let (n, small) = (10_000, 20 * 20 * 96);
+        let spectral = 2 * n * 20 * 4 + 3 * n * 16 * 4 + n * 12 + small;
+        assert_eq!(bytes(10_000, 20, 1, Start::Spectral), spectral);
+        // Sums exceed panels: of two chunks, and of each of three threads.
+        let n = 5000;
+        let sums = 2 * 200 * 200 * 8 + 3 * 200 * 200 * 12 + 3 * 256 * 200 * 8;
+        let spectral = 2 * n * 200 * 4 + sums + n * 12 + 200 * 200 * 96;
+        assert_eq!(bytes(5000, 200, 3, Start::Spectral), spectral);
+        // No more columns than nodes, nor than 256.
+        assert_eq!(bytes(50, 200, 1, Start::Spectral), bytes(50, 50, 1, Start::Spectral));
+        assert_eq!(bytes(400, 300, 1, Start::Spectral), bytes(400, 256, 1, Start::Spectral));
+    }
 }
