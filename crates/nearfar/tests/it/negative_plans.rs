@@ -214,12 +214,12 @@ fn plans_that_do_not_fit_say_why_and_what_would() {
     let distance = law(Negatives::Distance);
     assert_eq!(
         error(&distance, 3_000_000, 0),
-        "an exact hop table needs 7.0 MB and about 17 ms; 3.0 MB and 2 s are allowed; use \
+        "an exact hop table needs 7.0 MB and about 16 ms; 3.0 MB and 2 s are allowed; use \
          --negatives landmark-approx or raise --max-memory"
     );
     assert_eq!(
         error(&distance, 9_000_000, 8_000_000),
-        "an exact hop table needs 7.0 MB beside the 8.0 MB of training and about 17 ms; 9.0 MB and \
+        "an exact hop table needs 7.0 MB beside the 8.0 MB of training and about 16 ms; 9.0 MB and \
          2 s are allowed; use --negatives landmark-approx or raise --max-memory"
     );
     let table = NegativeConfig { strategy: Strategy::Table, ..distance };
@@ -254,7 +254,7 @@ fn summaries_say_what_was_chosen() {
     assert_eq!(summary(&auto, large, Some(3)), levels);
     assert_eq!(
         summary(&auto, 3_000_000, None),
-        "landmark-approx (200 landmarks, 91 kB; an exact hop table needs 7.0 MB and about 17 ms; 3.0 \
+        "landmark-approx (200 landmarks, 91 kB; an exact hop table needs 7.0 MB and about 16 ms; 3.0 \
          MB and 2 s are allowed)"
     );
     let one = NegativeConfig {

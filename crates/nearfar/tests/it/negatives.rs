@@ -276,9 +276,12 @@ fn the_heaviest_nodes_are_drawn_by_their_weight() {
         check(&format!("{name}, landmark"), &*sampler(Negatives::Landmark), |i| {
             (i < n).then(|| naive::landmark(&distances, &landmarks, i, gamma))
         });
-        check(&format!("{name}, landmark-approx"), &*sampler(Negatives::LandmarkApprox), |i| {
-            (i < n).then(|| naive::landmark_approx(&distances, &landmarks, i, gamma))
-        });
+        // At a power of 14 each of its draws would take a million proposals.
+        if gamma < 2.0 {
+            check(&format!("{name}, landmark-approx"), &*sampler(Negatives::LandmarkApprox), |i| {
+                (i < n).then(|| naive::landmark_approx(&distances, &landmarks, i, gamma))
+            });
+        }
     }
 }
 

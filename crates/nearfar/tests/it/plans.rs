@@ -239,8 +239,8 @@ fn a_plan_that_does_not_fit_names_what_to_lower() {
         TrainPlan::new(&settings, &graph, &budget).unwrap_err().to_string()
     };
     for (trainer, remedies) in [
-        (Trainer::Stream, "lower --walks, lower --dim or raise --max-memory"),
-        (Trainer::Batch, "lower --batch, lower --dim or raise --max-memory"),
+        (Trainer::Stream, "lower --walks, --dim or raise --max-memory"),
+        (Trainer::Batch, "lower --batch, --dim or raise --max-memory"),
         (Trainer::Exact, "use --trainer stream or raise --max-memory"),
     ] {
         let error = error(trainer);

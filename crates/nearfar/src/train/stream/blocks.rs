@@ -128,7 +128,7 @@ mod tests {
     }
 
     /// The order in which pairs are trained, and so the result, follows from the number of blocks: 16
-    /// in tables of up to 16 MB, then 32, then as many as have 32 768 rows.
+    /// in tables of less than 17 MB, then 32, then as many as have 32 768 rows.
     #[test]
     fn a_table_has_as_many_blocks_as_its_size_asks_for() {
         for (n, dim, rows) in [
@@ -136,7 +136,8 @@ mod tests {
             (33, 16, 3),
             (1000, 128, 63),
             (32_768, 128, 2048),
-            (34_000, 128, 1063),
+            (34_815, 128, 2176),
+            (34_816, 128, 1088),
             (65_536, 64, 2048 * 2),
             (1_000_000, 128, 31_250),
             (1_048_577, 128, 32_768),
