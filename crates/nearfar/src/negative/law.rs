@@ -50,3 +50,37 @@ impl DistanceLaw {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(gamma: f64) -> DistanceLaw {
+        DistanceLaw { gamma, bound: Bound::None }
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "1 to any power is 1")]
+    fn the_largest_weight_is_one_whatever_the_power() {
+        for gamma in [0.0, 0.5, 1.0, 64.0] {
+            assert_eq!(law(gamma).power(4_000_000_000, 4_000_000_000), 1.0);
+            let half = law(gamma).power(6, 12);
+            assert!((half - 0.5_f64.powf(gamma)).abs() < 1e-15, "{gamma}: {half}");
+        }
+        for gamma in [-0.5, -1.0, -64.0] {
+            assert_eq!(law(gamma).power(1, 4_000_000_000), 1.0);
+            let second = law(gamma).power(2, 12);
+            assert!((second - 2_f64.powf(gamma)).abs() < 1e-15, "{gamma}: {second}");
+        }
+        for gamma in [-1.0, 0.0, 1.0] {
+            assert_eq!(law(gamma).power(0, 12), 0.0, "a node is no negative of itself");
+        }
+    }
+
+    #[test]
+    fn a_weight_between_components_that_is_out_of_range_is_an_error() {
+        assert!((law(1.0).far_power(3, 12).unwrap() - 0.25).abs() < 1e-15);
+        let error = law(64.0).far_power(1, 4_000_000_000).unwrap_err().to_string();
+        assert!(error.starts_with("--gamma 64: a distance of 1 hops"), "{error}");
+    }
+}

@@ -232,4 +232,40 @@ mod tests {
         smooth(&graph(None), &mut found, 5, 0);
         assert_eq!(found, start);
     }
+
+    /// Rows are summed in chunks, of which the last is shorter.
+    #[test]
+    fn sums_are_over_all_rows() {
+        let n = 2 * CHUNK + 17;
+        let q: Vec<f32> = (0..n).map(|i| ((i % 7) as f32) / 500.0).collect();
+        for width in [1, 5, PANEL] {
+            let old = vectors(n * width);
+            let column = |k: usize| old.chunks(width).map(move |row| f64::from(row[k]));
+            let along: Vec<f64> = (0..width)
+                .map(|k| column(k).zip(&q).map(|(x, q)| x * f64::from(*q)).sum())
+                .collect();
+            let mut x = old.clone();
+            let found = remove(&q, &mut x, width);
+            for (found, exact) in found.iter().zip(&along) {
+                assert!((f64::from(*found) - exact).abs() < 1e-4, "{found} for {exact}");
+            }
+            for (i, row) in x.chunks(width).enumerate() {
+                for (k, x) in row.iter().enumerate() {
+                    let exact = f64::from(old[i * width + k]) - f64::from(q[i]) * along[k];
+                    assert!((f64::from(*x) - exact).abs() < 1e-5, "{x} for {exact}");
+                }
+            }
+            let with_edges = old.chunks(width).zip(&q).filter(|(_, q)| **q > 0.0);
+            let exact: f64 = with_edges.flat_map(|(row, _)| row).map(|x| f64::from(x * x)).sum();
+            let found = squares(&q, &old, width);
+            assert!((found / exact - 1.0).abs() < 1e-9, "{found} for {exact}");
+        }
+    }
+
+    /// Two panels of up to 16 columns, and five more numbers for each node.
+    #[test]
+    fn memory_is_that_of_two_panels() {
+        assert_eq!(bytes(1000, 128), 1000 * (2 * 16 + 5) * 4);
+        assert_eq!(bytes(1000, 3), 1000 * (2 * 3 + 5) * 4);
+    }
 }

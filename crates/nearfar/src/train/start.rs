@@ -425,4 +425,76 @@ mod tests {
             assert!(rows.iter().all(|value| value.is_finite()));
         }
     }
+
+    /// Two tables and what is computed with them: sums of each chunk of 4096 rows, or three panels.
+    #[test]
+    fn memory_is_that_of_tables_and_sums() {
+        let bytes = |nodes: usize, dim, threads, start| {
+            let pairs = (1..nodes as Node).map(|b| (b - 1, b)).collect();
+            let graph = graph(pairs, None, nodes);
+            let mut plan = plan(&graph, dim);
+            plan.start = start;
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| bytes(&plan, &graph))
+        };
+        assert_eq!(bytes(10_000, 20, 1, Start::Random), 0);
+        // Panels exceed sums.
+        let (n, small) = (10_000, 20 * 20 * 96);
+        let spectral = 2 * n * 20 * 4 + 3 * n * 16 * 4 + n * 12 + small;
+        assert_eq!(bytes(10_000, 20, 1, Start::Spectral), spectral);
+        // Sums exceed panels: of two chunks, and of each of three threads.
+        let n = 5000;
+        let sums = 2 * 200 * 200 * 8 + 3 * 200 * 200 * 12 + 3 * 256 * 200 * 8;
+        let spectral = 2 * n * 200 * 4 + sums + n * 12 + 200 * 200 * 96;
+        assert_eq!(bytes(5000, 200, 3, Start::Spectral), spectral);
+        // No more columns than nodes, nor than 256.
+        assert_eq!(bytes(50, 200, 1, Start::Spectral), bytes(50, 50, 1, Start::Spectral));
+        assert_eq!(bytes(400, 300, 1, Start::Spectral), bytes(400, 256, 1, Start::Spectral));
+    }
+
+    #[test]
+    fn only_directions_of_clearly_positive_eigenvalues_are_kept() {
+        let mut product = [0.0; 16];
+        for (at, value) in [0.006, 0.003, 4.0, -1.0].into_iter().enumerate() {
+            product[at * 5] = value;
+        }
+        let weights = spectral_weights(&product, 4);
+        let row = |at: usize| weights[at * 4..][..4].iter().map(|x| x.abs()).collect::<Vec<_>>();
+        assert_eq!(row(2), [0.5, 0.0, 0.0, 0.0]);
+        let second = row(0)[1];
+        assert!((second * second * 0.006 - 1.0).abs() < 1e-5, "{second}");
+        assert_eq!(row(0), [0.0, second, 0.0, 0.0]);
+        assert_eq!([row(1), row(3)], [[0.0; 4]; 2], "less than 4 / 1000");
+    }
+
+    /// Columns become orthonormal over all chunks of rows, whatever their scale; dependent ones do not
+    /// fail, and zeros do.
+    #[test]
+    fn columns_become_orthonormal() {
+        let mut rng = Rng::new(4, Purpose::Start, 0, 0);
+        for scale in [1e-6, 1.0, 1e6] {
+            let x = (0..3 * (2 * CHUNK + 10)).map(|_| scale * (rng.unit() as f32 - 0.2));
+            let mut x: Vec<f32> = x.collect();
+            assert!(orthonormalise(&mut x, 3));
+            for (i, j) in (0..9).map(|at| (at / 3, at % 3)) {
+                let sum: f64 = x.chunks(3).map(|row| f64::from(row[i]) * f64::from(row[j])).sum();
+                assert!((sum - f64::from(u8::from(i == j))).abs() < 1e-4, "{i}, {j}: {sum}");
+            }
+            x.chunks_mut(3).for_each(|row| row[1] = row[0]);
+            assert!(orthonormalise(&mut x, 3) && x.iter().all(|value| value.is_finite()));
+        }
+        assert!(!orthonormalise(&mut [0.0; 30], 3));
+    }
+
+    #[test]
+    fn small_vectors_fill_their_range() {
+        let graph = graph(vec![(0, 1)], None, 500);
+        let mut rows = vec![0.0; 500 * 16];
+        small_vectors(&plan(&graph, 12), 16, &mut rows, 0.3);
+        let values = || rows.chunks(16).flat_map(|row| &row[..12]).copied();
+        let (least, most) = values().fold((0.0, 0.0), |(a, b), x| (x.min(a), x.max(b)));
+        assert!((-0.3..-0.297).contains(&least) && (0.297..0.3).contains(&most), "{least} {most}");
+        assert!(values().sum::<f32>().abs() / 6000.0 < 0.01);
+        assert!(rows.chunks(16).all(|row| row[12..] == [0.0; 4]));
+    }
 }

@@ -109,3 +109,27 @@ fn contradictory_options_are_refused() {
         assert!(error.contains(remedy), "{error}");
     }
 }
+
+/// With all else equal, each network leads to vectors of its own.
+#[test]
+fn networks_differ_from_tables_and_from_each_other() {
+    let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
+    let trained = MODELS.map(|model| {
+        let config = TrainConfig {
+            epochs: Some(3),
+            walks: Some(2),
+            k: Some(5),
+            batch: Some(34),
+            lr: Some(0.05),
+            ..config(model)
+        };
+        embed(&graph, Negatives::Uniform, &config, &mut ()).unwrap()
+    });
+    for (at, (model, vectors)) in MODELS.iter().zip(&trained).enumerate() {
+        for (other, others) in MODELS.iter().zip(&trained).take(at) {
+            // Both take the same walks where p = q = 1.
+            let alike = (*other, *model) == (Model::Deepwalk, Model::Node2vec);
+            assert!(alike || vectors != others, "{other:?} and {model:?}");
+        }
+    }
+}

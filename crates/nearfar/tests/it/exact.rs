@@ -3,15 +3,16 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use nearfar::Result;
 use nearfar::graph::{Graph, ReadOptions, read};
 use nearfar::negative::Negatives;
 use nearfar::positive::Walk;
 use nearfar::rng::{Purpose, Rng};
 use nearfar::train::exact::Objective;
 use nearfar::train::stream::sampling::{EpochPairs, PairSources, Sampling};
-use nearfar::train::{L2, Model, TrainConfig, TrainPlan, Trainer};
+use nearfar::train::{Event, L2, Model, Sink, TrainConfig, TrainPlan, Trainer};
 
-use crate::graphs::{islands, random, star};
+use crate::graphs::{graph, islands, random, star};
 use crate::naive;
 use crate::trained::{embed, plan, sampler};
 
@@ -216,4 +217,94 @@ fn every_law_trains() {
         let vectors = embed(&graph, negatives, &config, &mut ()).unwrap();
         assert!(vectors.iter().all(|value| value.is_finite()));
     }
+}
+
+/// Products are computed in tiles of 64 × 512 nodes.
+#[test]
+fn the_gradient_is_that_of_the_formula_over_several_tiles() {
+    const H: f64 = 1e-4;
+    let graph = Arc::new(random(1100, 1600, 1));
+    let n = graph.nodes();
+    let z = vectors(n);
+    let mut wide: Vec<f64> = z.iter().map(|&x| f64::from(x)).collect();
+    let config = TrainConfig { dim: DIM, context: Some(3), ..Default::default() };
+    let law: Vec<_> = (0..n).map(|i| naive::uniform(n, i)).collect();
+    let plan = plan(&graph, Negatives::Uniform, &config);
+    let negatives = sampler(&graph, Negatives::Uniform);
+    let mut found = vec![0.0; n * DIM];
+    let all = Objective::new(&graph, &*negatives, &plan);
+    all.gradient(&z, DIM, L2_OF_TESTS, &mut found);
+    for node in [5, 600, 1090] {
+        let at = node * DIM + 1;
+        let mut shifted = |by: f64| {
+            wide[at] += by;
+            let loss = objective(&graph, &plan, &law, &wide);
+            wide[at] -= by;
+            loss
+        };
+        let exact = (shifted(H) - shifted(-H)) / (2.0 * H);
+        let found = f64::from(found[at]);
+        assert!((found - exact).abs() < 1e-4 * exact.abs().max(1.0), "{node}: {found} {exact}");
+    }
+}
+
+/// Losses and pairs of all epochs.
+#[derive(Default)]
+struct Epochs(Vec<(u64, f64)>);
+
+impl Sink for Epochs {
+    fn event(&mut self, event: &Event) -> Result<ControlFlow<()>> {
+        if let Event::Epoch { pairs, loss, .. } = event {
+            self.0.push((*pairs, *loss));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Gradient descent with a rate that falls to zero. On a ring no node is heavy enough for smaller steps.
+#[test]
+fn training_is_gradient_descent() {
+    const EPOCHS: usize = 4;
+    let edges: Vec<_> = (0..30).map(|a| (a, (a + 1) % 30)).collect();
+    let graph = Arc::new(graph(30, &edges));
+    let config = |epochs, lr| TrainConfig {
+        trainer: Some(Trainer::Exact),
+        dim: DIM,
+        epochs: Some(epochs),
+        lr: Some(lr),
+        l2: L2::Value(L2_OF_TESTS),
+        smoothing: Some(0),
+        ..Default::default()
+    };
+    let law = Negatives::Uniform;
+    let mut z = embed(&graph, law, &config(1, 1e-12), &mut ()).unwrap();
+    let mut epochs = Epochs::default();
+    let trained = embed(&graph, law, &config(EPOCHS, 0.5), &mut epochs).unwrap();
+    let plan = plan(&graph, law, &config(EPOCHS, 0.5));
+    let all = Objective::new(&graph, &*sampler(&graph, law), &plan);
+    let mut gradient = vec![0.0; z.len()];
+    for (epoch, &(pairs, reported)) in epochs.0.iter().enumerate() {
+        let loss = all.gradient(&z, DIM, L2_OF_TESTS, &mut gradient);
+        assert!((loss - reported).abs() < 1e-6, "{loss}, reported {reported}");
+        assert_eq!(pairs, 30 * 29);
+        let rate = 0.5 * (1.0 - epoch as f32 / EPOCHS as f32);
+        z.iter_mut().zip(&gradient).for_each(|(z, gradient)| *z -= rate * gradient);
+    }
+    assert_eq!(epochs.0.len(), EPOCHS);
+    for (trained, z) in trained.iter().zip(&z) {
+        assert!((trained - z).abs() < 1e-5, "{trained} {z}");
+    }
+}
+
+/// T in four bytes a pair, twelve for each pair of a window, the lists of both, and five numbers for
+/// each node on each thread.
+#[test]
+fn memory_is_that_of_all_pairs() {
+    let edges: Vec<_> = (0..1000).map(|a| (a, (a + 1) % 1000)).collect();
+    let graph = graph(1000, &edges);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    // Within four hops are eight nodes, and a tenth more.
+    let bytes = 1000 * 1000 * 4 + 8800 * 12 + 2 * 1000 * 24 + 3 * 1000 * 40;
+    let found = pool.install(|| Objective::bytes(&graph, 5));
+    assert!(found.abs_diff(bytes) <= 12, "{found} instead of {bytes}");
 }

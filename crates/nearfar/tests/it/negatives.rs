@@ -243,6 +243,69 @@ fn distances_over_255_hops_are_not_truncated() {
     });
 }
 
+/// Weights so uneven that the heaviest are listed: the far end of a path at a high power, and the few
+/// nodes of small components at a great distance from a large one.
+#[test]
+fn the_heaviest_nodes_are_drawn_by_their_weight() {
+    // The components before and after the large one; its nodes are 2 to 41.
+    let edges: Vec<_> = (2..41).map(|node| (node, node + 1)).chain([(0, 1)]).collect();
+    let separate = Arc::new(graph(44, &edges));
+    for (name, graph, gamma, far) in
+        [("path", Arc::new(path(60)), 14.0, None), ("separate", separate, 1.0, Some(5000))]
+    {
+        let distances = Distances::new(&graph, far);
+        let config = |negatives, strategy, count| NegativeConfig {
+            negatives,
+            strategy,
+            gamma,
+            far: far.map_or(Far::Auto, Far::Hops),
+            landmarks: Some(LandmarkCount::Count(count)),
+            ..Default::default()
+        };
+        let n = graph.nodes();
+        for strategy in [Strategy::Table, Strategy::Levels] {
+            let sampler = sampler(&graph, &config(Negatives::Distance, strategy, 1));
+            check(&format!("{name}, {strategy:?}"), &*sampler, |i| {
+                (i < n).then(|| naive::distance(&distances, i, gamma))
+            });
+        }
+        let landmarks = naive::Landmarks::new(&graph, &distances, 35);
+        let sampler = |law| sampler(&graph, &config(law, Strategy::Auto, 35));
+        check(&format!("{name}, landmark"), &*sampler(Negatives::Landmark), |i| {
+            (i < n).then(|| naive::landmark(&distances, &landmarks, i, gamma))
+        });
+        check(&format!("{name}, landmark-approx"), &*sampler(Negatives::LandmarkApprox), |i| {
+            (i < n).then(|| naive::landmark_approx(&distances, &landmarks, i, gamma))
+        });
+    }
+}
+
+/// With lists of different lengths, and enough draws that a row of a table is read ahead.
+#[test]
+fn lists_are_filled_as_one_by_one() {
+    let graph = Arc::new(random(300, 700, 4));
+    for (negatives, strategy) in [
+        (Negatives::Uniform, Strategy::Auto),
+        (Negatives::Distance, Strategy::Table),
+        (Negatives::Distance, Strategy::Levels),
+        (Negatives::LandmarkApprox, Strategy::Auto),
+    ] {
+        let config = NegativeConfig { negatives, strategy, ..Default::default() };
+        let sampler = sampler(&graph, &config);
+        let rng = |list: usize| Rng::new(2, Purpose::Negative, 0, list as u64);
+        let lengths = [0, 1, 7, 200];
+        let mut together = lengths.map(|length| vec![9; length]);
+        let lists = together.iter_mut().enumerate().map(|(at, list)| (rng(at), &mut list[..]));
+        sampler.fill_each(9, &mut lists.collect::<Vec<_>>());
+        for (at, list) in together.iter().enumerate() {
+            let mut alone = vec![9; list.len()];
+            sampler.fill(9, &mut rng(at), &mut alone);
+            assert_eq!(list, &alone, "{negatives:?} by {strategy:?}");
+            assert!(!list.contains(&9), "{negatives:?} by {strategy:?}");
+        }
+    }
+}
+
 /// Long graphs, whose distances are joined to bands, around a few landmarks.
 #[test]
 fn steep_weights_of_long_distances() {

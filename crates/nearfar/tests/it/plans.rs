@@ -169,3 +169,102 @@ fn a_forced_strategy_is_kept() {
         assert_eq!(plan.negatives.strategy, Some(strategy));
     }
 }
+
+#[test]
+fn summaries_say_how_much_is_trained() {
+    let graph = random(300, 600, 1);
+    let summary = |train: TrainConfig| plan(&graph, Negatives::Uniform, &train).summary();
+    let base = TrainConfig::default;
+    let batch = || TrainConfig { trainer: Some(Trainer::Batch), walks: Some(1), ..base() };
+    for (train, work) in [
+        (TrainConfig { walks: Some(4), ..base() }, "30 epochs × 4 walks per node"),
+        (TrainConfig { epochs: Some(1), walks: Some(1), ..base() }, "1 epoch × 1 walk per node"),
+        (TrainConfig { trainer: Some(Trainer::Exact), ..base() }, "60 epochs over all pairs"),
+        (batch(), "30 epochs × 1 walk per node"),
+        (TrainConfig { model: Model::Line, ..batch() }, "30 epochs over all edges"),
+        (TrainConfig { model: Model::Gae, ..base() }, "400 epochs over all edges"),
+        (
+            TrainConfig { model: Model::Line, walks: Some(2), ..base() },
+            "30 epochs × 2 walks per node",
+        ),
+    ] {
+        let memory = nearfar::format_bytes(plan(&graph, Negatives::Uniform, &train).memory);
+        assert_eq!(summary(train), format!("negatives: uniform · memory {memory} · {work}"));
+    }
+}
+
+#[test]
+fn what_a_model_or_a_trainer_lacks_is_planned_as_such() {
+    let graph = random(300, 600, 1);
+    let plan = |train: TrainConfig| plan(&graph, Negatives::Uniform, &train);
+    let base = TrainConfig::default;
+    let (batch, exact) = (Some(Trainer::Batch), Some(Trainer::Exact));
+    // The batch trainer has no regularisation.
+    assert_eq!(plan(base()).l2, L2::Auto);
+    assert_eq!(plan(TrainConfig { trainer: exact, ..base() }).l2, L2::Auto);
+    assert_eq!(plan(TrainConfig { trainer: batch, ..base() }).l2, L2::Value(0.0));
+    // An edge is a window of two, whatever the context; a walk is at least a window.
+    let line = TrainConfig { model: Model::Line, context: Some(7), ..base() };
+    assert_eq!((plan(line.clone()).window, plan(line).length), (2, 2));
+    let deepwalk = TrainConfig { context: Some(7), ..base() };
+    assert_eq!((plan(deepwalk.clone()).window, plan(deepwalk).length), (7, 7));
+    let long = TrainConfig { context: Some(7), walk_length: Some(40), ..base() };
+    assert_eq!((plan(long.clone()).window, plan(long).length), (7, 40));
+    // No more nodes are in a batch than in the graph.
+    for (given, size) in [(None, 8), (Some(20), 20), (Some(1000), 300)] {
+        assert_eq!(plan(TrainConfig { trainer: batch, batch: given, ..base() }).batch, size);
+    }
+    let gae = TrainConfig { model: Model::Gae, ..base() };
+    assert_eq!(plan(gae).batch, 300);
+    // What starts, ends and weighs centres differently.
+    let spectral = (Start::Spectral, 2, 0.5);
+    let of = |train: TrainConfig| {
+        let plan = plan(train);
+        (plan.start, plan.smoothing, plan.centre_power)
+    };
+    assert_eq!(of(base()), spectral);
+    assert_eq!(of(TrainConfig { trainer: exact, ..base() }), spectral);
+    assert_eq!(of(TrainConfig { trainer: batch, ..base() }), (Start::Random, 0, 0.0));
+    assert_eq!(of(TrainConfig { order: 2, ..base() }), (Start::Random, 2, 0.5));
+    assert_eq!(of(TrainConfig { model: Model::Line, ..base() }), (Start::Spectral, 2, 1.0));
+}
+
+#[test]
+fn a_plan_that_does_not_fit_names_what_to_lower() {
+    let graph = random(300, 600, 1);
+    let error = |trainer| {
+        let settings = Settings {
+            train: TrainConfig { trainer: Some(trainer), ..Default::default() },
+            ..Default::default()
+        };
+        let budget = Budget { memory: 9_600_000, ..Default::default() };
+        TrainPlan::new(&settings, &graph, &budget).unwrap_err().to_string()
+    };
+    for (trainer, remedies) in [
+        (Trainer::Stream, "lower --walks, --dim or raise --max-memory"),
+        (Trainer::Batch, "lower --batch, --dim or raise --max-memory"),
+        (Trainer::Exact, "use --trainer stream or raise --max-memory"),
+    ] {
+        let error = error(trainer);
+        assert!(error.starts_with("vectors and pairs need 1"), "{error}");
+        assert!(error.ends_with(&format!(" and 9.6 MB are allowed; {remedies}")), "{error}");
+    }
+}
+
+/// What the caller takes beside the run is planned for, and a peak that is past stays the peak.
+#[test]
+fn memory_counts_what_is_taken_elsewhere() {
+    let graph = random(300, 600, 1);
+    let planned = |budget: &Budget| {
+        let plan = TrainPlan::new(&Settings::default(), &graph, budget);
+        plan.map(|plan| plan.memory)
+    };
+    let base = Budget { reserved: 0, so_far: 0, ..Default::default() };
+    let alone = planned(&base).unwrap();
+    let more = planned(&Budget { reserved: 1_000_000, ..base }).unwrap();
+    assert!((more - alone).abs_diff(1_100_000) <= 1, "with a tenth for the allocator");
+    assert_eq!(planned(&Budget { so_far: 70_000_000, ..base }).unwrap(), 70_000_000);
+    assert_eq!(planned(&Budget { so_far: 1000, ..base }).unwrap(), alone);
+    let exceeded = Budget { reserved: 8_000_000_000, ..base };
+    assert!(planned(&exceeded).is_err());
+}

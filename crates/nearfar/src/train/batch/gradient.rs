@@ -391,3 +391,74 @@ unsafe fn prefetch<V: Vector>(row: &[f32]) {
         unsafe { V::prefetch(part.as_ptr()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+
+    /// More nodes and centres than a thread takes at a time; centres with no pairs, with a few, and with
+    /// more than a block of them.
+    fn batch(nodes: usize) -> (Batch, Vec<(usize, usize, f32)>) {
+        let mut rng = Rng::new(6, Purpose::Edge, 0, 0);
+        let (mut batch, mut pairs) = (Batch::default(), vec![]);
+        batch.clear(nodes);
+        for (at, centre) in (0..nodes).step_by(3).enumerate() {
+            batch.begin(centre as u32);
+            let count = [0, 1, PIECE, PIECE + 1, 3, BLOCK, BLOCK + 5][at % 7];
+            for _ in 0..count {
+                let other = rng.below(nodes);
+                let weight = rng.unit() as f32 - 0.5;
+                batch.add(other as u32, weight);
+                pairs.push((centre, other, weight));
+            }
+        }
+        batch.sort();
+        (batch, pairs)
+    }
+
+    fn random(len: usize) -> Vec<f32> {
+        let mut rng = Rng::new(7, Purpose::Start, 0, 0);
+        (0..len).map(|_| rng.unit() as f32 - 0.5).collect()
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_formula() {
+        let nodes = 2 * NODES + 70;
+        let (batch, pairs) = batch(nodes);
+        for dim in [5, 21, USUAL_DIM] {
+            let vectors = random(nodes * dim);
+            let (mut loss, mut expected) = (0.0, vec![0.0; nodes * dim]);
+            for &(i, j, weight) in &pairs {
+                let dot: f64 = (0..dim)
+                    .map(|k| f64::from(vectors[i * dim + k]) * f64::from(vectors[j * dim + k]))
+                    .sum();
+                // The label is the sign of the weight.
+                let (sign, weight) = (f64::from(weight.signum()), f64::from(weight.abs()));
+                loss += weight * (-sign * dot).exp().ln_1p();
+                let g = -weight * sign / (1.0 + (sign * dot).exp());
+                for k in 0..dim {
+                    expected[i * dim + k] += g * f64::from(vectors[j * dim + k]);
+                    expected[j * dim + k] += g * f64::from(vectors[i * dim + k]);
+                }
+            }
+            for set in InstructionSet::available() {
+                let mut gradients = PairGradients::new(set, nodes, dim);
+                let found = gradients.compute(&batch, &vectors);
+                assert!((found / loss - 1.0).abs() < 1e-5, "{set:?}: {found} for {loss}");
+                let mut written = vec![9.0; nodes * dim];
+                gradients.write(&batch, &mut written);
+                for (at, (found, exact)) in written.iter().zip(&expected).enumerate() {
+                    let error = (f64::from(*found) - exact).abs();
+                    assert!(error < 1e-4, "{set:?}, node {}: {found} for {exact}", at / dim);
+                }
+                // A step with the gradient of each row is one with that of all.
+                let (mut adam, mut steps) = (Adam::new(nodes * dim), vectors.clone());
+                gradients.step(&batch, &mut adam, 0.1, &mut steps);
+                let (mut adam, mut expected) = (Adam::new(nodes * dim), vectors.clone());
+                adam.step(0.1, &mut expected, &written);
+                assert!(steps.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{set:?}");
+            }
+        }
+    }
+}

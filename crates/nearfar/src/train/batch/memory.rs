@@ -166,3 +166,135 @@ fn walk(graph: &Graph, start: Node, length: usize, rng: &mut Rng) -> Vec<Node> {
     }
     walk
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::config::{Model, Protocol, TrainConfig, Trainer};
+    use super::super::super::settings::Settings;
+    use super::*;
+    use crate::budget::Budget;
+    use crate::graph::{EdgeList, NodeIds};
+    use crate::negative::{NegativeConfig, Negatives};
+
+    fn ring(nodes: u32) -> Graph {
+        let pairs = (0..nodes).map(|a| (a, (a + 1) % nodes)).collect();
+        let ids = NodeIds::Range { start: 0, len: nodes as usize };
+        EdgeList { pairs, weights: None, ids }.build().unwrap().0
+    }
+
+    fn plan_of(graph: &Graph, law: Negatives, train: &TrainConfig) -> TrainPlan {
+        let train = TrainConfig { trainer: Some(Trainer::Batch), ..train.clone() };
+        let negatives = NegativeConfig { negatives: law, ..Default::default() };
+        TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
+    }
+
+    fn plan(graph: &Graph, train: &TrainConfig) -> TrainPlan {
+        plan_of(graph, Negatives::Uniform, train)
+    }
+
+    /// Fifty walks of three nodes from each node of a batch.
+    fn walks() -> TrainConfig {
+        TrainConfig {
+            dim: 20,
+            walks: Some(50),
+            context: Some(3),
+            walk_length: Some(3),
+            ..Default::default()
+        }
+    }
+
+    fn size(plan: &TrainPlan, graph: &Graph) -> (usize, usize, usize) {
+        let BatchSize { near, far, centres } = BatchSize::estimate(plan, graph);
+        (near, far, centres)
+    }
+
+    /// On a ring two steps lead to a node's two neighbours, the two behind them and back: five pairs,
+    /// and a tenth for chance.
+    #[test]
+    fn the_different_pairs_of_a_batch_are_counted() {
+        let (small, large) = (ring(100), ring(1000));
+        let near = |pairs: f64| (1.1 * pairs) as usize;
+        assert_eq!(size(&plan(&small, &walks()), &small), (near(5.0 * 8.0), 8 * 50 * 10, 8));
+        // From 256 start nodes to all 300.
+        let many = TrainConfig { batch: Some(300), ..walks() };
+        assert_eq!(size(&plan(&large, &many), &large), (near(1500.0), 300 * 50 * 10, near(300.0)));
+        // Never more than there can be.
+        let few = TrainConfig { walks: Some(1), ..walks() };
+        assert_eq!(size(&plan(&small, &few), &small), (8 * 2, 8 * 10, 8));
+        let whole = TrainConfig { batch: Some(100), ..walks() };
+        assert_eq!(size(&plan(&small, &whole), &small), (near(500.0), 100 * 50 * 10, 100));
+        // Windows that share their negatives have those of their centre.
+        let paper = TrainConfig { protocol: Some(Protocol::Paper), k: Some(10), ..walks() };
+        let paper = plan_of(&small, Negatives::Distance, &paper);
+        assert_eq!(size(&paper, &small), (near(5.0 * 8.0), 8 * 10, 8));
+        // Edges in both directions.
+        let edges = TrainConfig { model: Model::Line, batch: Some(30), ..Default::default() };
+        assert_eq!(size(&plan(&small, &edges), &small), (60, 600, 30));
+    }
+
+    #[test]
+    fn a_batch_takes_more_as_it_is_sampled_than_as_it_is_trained() {
+        let size = BatchSize { near: 100, far: 1000, centres: 10 };
+        let centre = size_of::<SampledCentre>() as u64;
+        assert_eq!(size_of::<PositivePair>(), 16);
+        assert_eq!(size.sampled(), 100 * 20 + 1000 * 4 + 10 * centre);
+        assert_eq!(size.assembled(7), 1100 * 16 + 7 * 12);
+    }
+
+    #[test]
+    fn every_part_is_counted() {
+        let graph = ring(100);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let bytes = |train: &TrainConfig| pool.install(|| bytes(&plan(&graph, train), &graph));
+        // 13 batches of 8, which are all sampled together.
+        let size = BatchSize { near: 44, far: 4000, centres: 8 };
+        let batches = 13 * size.sampled() + READY.min(13) as u64 * size.assembled(100);
+        let rng = size_of::<Rng>() as u64;
+        let walk = 4 * (3 + 1) + rng + 2 * 8 * 2;
+        let of_walks = 3 * 8 * 50 * walk;
+        let around = 100 * 64 + 2 * 8 * 20 * 4 + 4044 * 4;
+        // Vectors and two moments.
+        let table = 3 * 100 * 20 * 4;
+        assert_eq!(bytes(&walks()), table + batches + of_walks + around);
+        // Three batches of edges need no walks.
+        let edges =
+            TrainConfig { model: Model::Line, batch: Some(40), dim: 20, ..Default::default() };
+        let size = BatchSize { near: 80, far: 800, centres: 40 };
+        let batches = 3 * size.sampled() + READY.min(3) as u64 * size.assembled(100);
+        let around = 100 * 64 + 2 * 40 * 20 * 4 + 880 * 4;
+        assert_eq!(bytes(&edges), table + batches + around);
+    }
+
+    /// As many as take 256 MB, from one stream to four.
+    #[test]
+    fn batches_are_sampled_together_while_they_are_small() {
+        let graph = ring(100);
+        let group = |walks| {
+            let train = TrainConfig { walks: Some(walks), ..Default::default() };
+            group_size(&graph, &plan(&graph, &train))
+        };
+        // 8 · 4 pairs of 16 bytes and 8 · 10 negatives of 4 for each walk.
+        let limit = |streams: usize| 256_000_000 / (8 * (4 * 16 + 10 * 4) * STREAM * streams);
+        assert_eq!(group(1), 4 * STREAM);
+        for streams in 2..=4 {
+            assert_eq!(group(limit(streams)), streams * STREAM);
+            assert_eq!(group(limit(streams) + 1), (streams - 1) * STREAM);
+        }
+        assert_eq!(group(2 * limit(1)), STREAM);
+    }
+
+    /// Pairs are numbered in 32 bits; those of a centre are counted over 64 batches.
+    #[test]
+    fn more_pairs_than_can_be_numbered_are_refused() {
+        let graph = ring(100);
+        for (batch, batches) in [(100, 1), (50, 2), (1, 64)] {
+            let train = TrainConfig { batch: Some(batch), ..Default::default() };
+            let mut plan = plan(&graph, &train);
+            plan.walks = u32::MAX as usize / (14 * batch * batches);
+            check(&plan, &graph).unwrap();
+            plan.walks += 1;
+            let error = check(&plan, &graph).unwrap_err().to_string();
+            assert!(error.ends_with("lower --batch, --walks or --k"), "{error}");
+        }
+    }
+}

@@ -200,7 +200,13 @@ fn start(nodes: usize, plan: &TrainPlan) -> Aligned {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::{TrainConfig, Trainer};
+    use super::super::settings::Settings;
+    use super::sampling::STREAM;
     use super::*;
+    use crate::budget::Budget;
+    use crate::graph::{EdgeList, NodeIds};
+    use crate::positive::Walk;
     use crate::simd::InstructionSet;
 
     fn some_batch(n: usize, dim: usize) -> (Batch, Vec<f32>, [(Node, Node, f32); 6]) {
@@ -265,6 +271,74 @@ mod tests {
             };
             let exact = (shifted(1e-2) - shifted(-1e-2)) / 2e-2;
             assert!((f64::from(found[at]) - exact).abs() < 1e-3, "{} {exact}", found[at]);
+        }
+    }
+
+    /// Batches are sampled 256 at a time, the negatives of 64 together, and assembled in parallel. They
+    /// are trained as if each was sampled, assembled and trained by itself.
+    #[test]
+    fn an_epoch_is_a_step_for_each_batch() {
+        const NODES: u32 = 300;
+        let edges = (0..NODES).map(|a| (a, (a + 1) % NODES)).collect();
+        let ids = NodeIds::Range { start: 0, len: NODES as usize };
+        let graph = Arc::new(EdgeList { pairs: edges, weights: None, ids }.build().unwrap().0);
+        for model in [Model::Deepwalk, Model::Vgae] {
+            let train = TrainConfig {
+                model,
+                trainer: Some(Trainer::Batch),
+                batch: Some(1),
+                walks: Some(2),
+                dim: 6,
+                epochs: Some(2),
+                negative_weight: 1.5,
+                ..Default::default()
+            };
+            let settings = Settings { train, ..Default::default() };
+            let plan = TrainPlan::new(&settings, &graph, &Budget::default()).unwrap();
+            let negatives = plan.negatives.build(&graph).unwrap();
+            let batches = || {
+                Batches::new(Task {
+                    plan: &plan,
+                    graph: &graph,
+                    positives: Box::new(Walk::new(&graph)),
+                    negatives: &*negatives,
+                    encoder: None,
+                    instruction_set: InstructionSet::detect(),
+                })
+            };
+            let (mut whole, mut single) = (batches(), batches());
+            for epoch in 0..2 {
+                let mut progress = vec![];
+                let mut keep_going = |done: f64| {
+                    progress.push((done * 300.0).round() as usize);
+                    Ok(ControlFlow::Continue(()))
+                };
+                let found = whole.epoch(epoch, &mut keep_going).unwrap();
+                let found = found.continue_value().unwrap();
+                assert_eq!(progress, (0..300).step_by(READY).collect::<Vec<_>>());
+
+                let mut order: Vec<Node> = (0..NODES).collect();
+                Rng::new(plan.seed, Purpose::Order, epoch as u64, 0).shuffle(&mut order);
+                let starts: Vec<&[Node]> = order.chunks(1).collect();
+                let (mut group, mut batch) = (BatchGroup::default(), Batch::default());
+                let (mut loss, mut pairs) = (0.0, 0);
+                for at in 0..300 {
+                    let first = at / STREAM * STREAM;
+                    let stream = &starts[first..(first + STREAM).min(300)];
+                    single.sampler.group(epoch, first, stream, &mut group);
+                    single.sampler.batch(&group, at - first, &mut batch);
+                    loss += single.step(&batch, (300 * epoch + at) as u64);
+                    pairs += batch.pairs;
+                }
+                if let Learner::Network { encoder, .. } = &mut single.learner {
+                    encoder.forward(None);
+                }
+                assert_eq!(whole.vectors().values, single.vectors().values, "{model:?}");
+                // Of a walk four contexts and ten negatives; of an edge, in each direction, one.
+                let expected = if model == Model::Vgae { 2 * 300 * 2 } else { 300 * 2 * 14 };
+                assert_eq!((found.pairs, pairs), (expected, expected), "{model:?}");
+                assert!((found.loss - loss / 300.0 / 2.5).abs() < 1e-9, "{model:?}");
+            }
         }
     }
 }

@@ -164,3 +164,54 @@ impl Batch {
         (&later[..self.of_nodes[node].end as usize - start], later)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is repeated within a centre is one pair of their total weight, also where its first pair is
+    /// next to one of the centre before.
+    #[test]
+    fn repeated_negatives_of_a_centre_are_one_pair() {
+        let mut batch = Batch::default();
+        for _ in 0..2 {
+            batch.clear(7);
+            batch.begin(2);
+            batch.add(4, 0.5);
+            batch.add_negatives(&[5, 6, 5, 5, 1], 0.25);
+            batch.begin(3);
+            batch.add_negatives(&[1, 5, 1], 0.25);
+            batch.begin(6);
+            batch.add_negatives(&[], 0.25);
+            batch.sort();
+            assert_eq!((batch.nodes(), batch.len()), (7, 6));
+            let (others, weights) = batch.of(0);
+            assert_eq!(others, [4, 5, 6, 1]);
+            assert_eq!(weights, [0.5, -0.75, -0.25, -0.25]);
+            let (others, weights) = batch.of(1);
+            assert_eq!(others, [1, 5]);
+            assert_eq!(weights, [-0.5, -0.25]);
+            assert!(batch.of(2).0.is_empty());
+            assert_eq!(batch.weights_from(1), [vec![-0.5, -0.25], vec![0.0; PIECE]].concat());
+            assert_eq!(batch.others_from(0), [4, 5, 6, 1, 1, 5]);
+            let indices: Vec<_> = (0..7).map(|node| batch.centre_index(node)).collect();
+            assert_eq!(indices, [None, None, Some(0), Some(1), None, None, Some(2)]);
+            // By other node, then by centre.
+            let incoming = |node: usize| -> Vec<(u32, u32)> {
+                batch.incoming(node).0.iter().map(|at| (at.centre, at.pair)).collect()
+            };
+            let all: Vec<_> = (0..7).map(incoming).collect();
+            let none = vec![];
+            let expected = [
+                none.clone(),
+                vec![(0, 3), (1, 4)],
+                none.clone(),
+                none,
+                vec![(0, 0)],
+                vec![(0, 1), (1, 5)],
+                vec![(0, 2)],
+            ];
+            assert_eq!(all, expected);
+        }
+    }
+}

@@ -379,4 +379,47 @@ mod tests {
         assert_eq!((others(3), others(16)), (vec![0, 1, 2, 7, 12, 13], vec![5, 6]));
         assert_eq!(draws(negatives.iter(), 1.0 / 8.0), 8);
     }
+
+    /// Centres, and the streams of one centre, draw independently of each other: no two lists of twenty
+    /// negatives are alike.
+    #[test]
+    fn every_stream_draws_its_own_negatives() {
+        let starts: Vec<[Node; 2]> = (0..4 * STREAM).map(|_| [3, 16]).collect();
+        let starts: Vec<&[Node]> = starts.iter().map(|starts| &starts[..]).collect();
+        let config = TrainConfig { model: Model::Gae, k: Some(20), ..paper() };
+        with(Negatives::Uniform, &config, |sampler| {
+            let mut seen = std::collections::HashSet::new();
+            for (epoch, first) in [(0, 0), (0, 4 * STREAM), (1, 0)] {
+                let mut group = BatchGroup::default();
+                sampler.group(epoch, first, &starts, &mut group);
+                assert_eq!(group.len(), 4 * STREAM);
+                for sampled in group.batches.iter().step_by(STREAM) {
+                    for centre in &sampled.centres {
+                        let drawn = &group.negatives[centre.start..][..20];
+                        // The same draws name other nodes after the centre.
+                        let draws = drawn.iter().map(|&k| k - Node::from(k > centre.node));
+                        assert!(seen.insert(draws.collect::<Vec<_>>()), "{}", centre.node);
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn pairs_are_counted_before_equal_ones_are_merged() {
+        let count = |law, config: &TrainConfig| {
+            let (mut batch, mut group) = (Batch::default(), BatchGroup::default());
+            with(law, config, |sampler| {
+                sampler.group(0, 0, &[&[3, 16]], &mut group);
+                sampler.batch(&group, 0, &mut batch);
+            });
+            batch.pairs
+        };
+        // Two nodes, 50 walks of 17 windows, each with 3 contexts and 20 negatives, shared or not.
+        let windows = 2 * 50 * 17;
+        assert_eq!(count(Negatives::Uniform, &paper()), windows * 23);
+        assert_eq!(count(Negatives::Distance, &paper()), windows * 23);
+        let edges = TrainConfig { model: Model::Gae, ..paper() };
+        assert_eq!(count(Negatives::Uniform, &edges), 8 * 2);
+    }
 }

@@ -272,4 +272,88 @@ mod tests {
         assert_eq!(constant.adjust([0.5_f32; 128].chunks(128), 128, 3), None);
         close(constant.lambda, 0.3);
     }
+
+    /// Every second of 30 epochs, every third of 45: 15 times in a run, as if the epochs between did
+    /// not exist.
+    #[test]
+    fn lambda_is_adjusted_at_most_fifteen_times() {
+        let graph = ring(1000, 4);
+        for (epochs, between) in [(1, 1), (15, 1), (30, 2), (31, 3), (45, 3)] {
+            let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+            let mut oracle = controller.clone();
+            let mut adjusted = 0;
+            for epoch in 0..epochs {
+                let rows = rows(30 + epoch, 1.0);
+                let rank = controller.after(epoch, epochs, rows.iter().map(Vec::as_slice), 128);
+                if (epoch + 1) % between == 0 {
+                    let left = (epochs - epoch - 1) / between;
+                    assert_eq!(rank, oracle.adjust(rows.iter().map(Vec::as_slice), 128, left));
+                    close(rank.unwrap(), (30 + epoch) as f64);
+                    adjusted += 1;
+                } else {
+                    assert_eq!(rank, None);
+                }
+                assert_eq!(controller, oracle, "epoch {epoch} of {epochs}");
+            }
+            assert!((epochs.min(8)..=15).contains(&adjusted), "{adjusted} times");
+        }
+    }
+
+    /// 3000 rows are measured by a thousand of them: those at every third index.
+    #[test]
+    fn the_rank_is_that_of_a_thousand_rows() {
+        let mut controller = L2Controller::new(L2::Auto, &ring(1000, 4), 8);
+        let mut rows = vec![[0.0_f32; 8]; 3000];
+        for (at, row) in rows.iter_mut().enumerate() {
+            row[at % 3] = 1.0;
+        }
+        let rank = |controller: &mut L2Controller, rows: &[[f32; 8]]| {
+            controller.after(0, 1, rows.iter().map(|row| &row[..]), 8).unwrap()
+        };
+        close(rank(&mut controller, &rows), 1.0);
+        assert!((rank(&mut controller, &rows[..1024]) - 3.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn only_small_vectors_that_become_smaller_reduce_the_limit() {
+        let graph = ring(1000, 4);
+        // The mean of ‖z‖² is the size of a row: before, after, and the limit that follows.
+        for (before, after, most) in [
+            (0.09, 0.08, 0.02),
+            (0.2, 0.08, 0.02),
+            (0.08, 0.09, 0.75),
+            (0.09, 0.09, 0.75),
+            (2.0, 1.0, 0.75),
+        ] {
+            let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+            adjust(&mut controller, 37, before, 9);
+            adjust(&mut controller, 37, after, 9);
+            close(controller.most, most);
+        }
+        // Half of the nodes have no edges: what is trained is twice as large as the mean.
+        let edges: Vec<_> = (0..500_u32).map(|a| (a, (a + 1) % 500)).collect();
+        let ids = NodeIds::Range { start: 0, len: 1000 };
+        let graph = EdgeList { pairs: edges, weights: None, ids }.build().unwrap().0;
+        let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+        adjust(&mut controller, 37, 0.07, 9);
+        adjust(&mut controller, 37, 0.06, 9);
+        close(controller.most, 0.75);
+    }
+
+    #[test]
+    fn vectors_of_zeros_leave_lambda_as_it_is() {
+        let graph = ring(1000, 4);
+        let adjusted = |ranks: [usize; 2]| {
+            let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+            for rank in ranks {
+                let rows = [rows(rank, 1.0), vec![vec![0.0; 128]]].concat();
+                controller.adjust(rows.iter().map(Vec::as_slice), 128, 9);
+            }
+            controller.lambda
+        };
+        close(adjusted([0, 0]), 0.1);
+        close(adjusted([0, 90]), 0.1);
+        close(adjusted([90, 0]), 0.1);
+        assert!(adjusted([90, 90]) > 0.11);
+    }
 }

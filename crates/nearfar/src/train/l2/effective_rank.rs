@@ -173,6 +173,7 @@ fn length(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::eigen;
     use crate::rng::{Purpose, Rng};
 
     #[test]
@@ -230,5 +231,56 @@ mod tests {
         assert!((rank(&axes[..3]) - 3.0).abs() < 1e-9);
         assert!((rank(&[axes[0].clone(), axes[0].clone()]) - 1.0).abs() < 1e-9);
         assert!(rank(&[vec![0.0; 8]]).abs() < 1e-9);
+    }
+
+    fn check(a: Vec<f64>, mut exact: Vec<f64>) {
+        let n = exact.len();
+        let mut found = eigenvalues(a, n);
+        found.sort_by(f64::total_cmp);
+        exact.sort_by(f64::total_cmp);
+        let largest = exact.iter().fold(1.0, |most: f64, value| most.max(value.abs()));
+        for (found, exact) in found.iter().zip(&exact) {
+            assert!((found - exact).abs() < 1e-11 * largest, "{found} for {exact} of {n}");
+        }
+    }
+
+    #[test]
+    fn eigenvalues_of_paths_and_of_repeated_rows() {
+        let matrix = |n: usize, cell: fn(usize, usize) -> f64| -> Vec<f64> {
+            (0..n * n).map(|at| cell(at / n, at % n)).collect()
+        };
+        for n in [2, 3, 4, 7, 20, 33] {
+            // The adjacency matrix of a path.
+            let path = matrix(n, |i, j| f64::from(u8::from(i.abs_diff(j) == 1)));
+            let angle = std::f64::consts::PI / (n + 1) as f64;
+            check(path, (1..=n).map(|k| 2.0 * (k as f64 * angle).cos()).collect());
+            let ones = (0..n).map(|k| if k == 0 { n as f64 } else { 0.0 });
+            check(matrix(n, |_, _| 1.0), ones.collect());
+            let diagonal = matrix(n, |i, j| if i == j { -(i as f64) } else { 0.0 });
+            check(diagonal, (0..n).map(|i| -(i as f64)).collect());
+            check(vec![0.0; n * n], vec![0.0; n]);
+        }
+    }
+
+    /// ZᵀZ of random rows, some fewer than dimensions.
+    #[test]
+    fn eigenvalues_agree_with_those_of_jacobi_rotations() {
+        let mut rng = Rng::new(2, Purpose::Start, 0, 0);
+        for (rows, n) in [(3, 2), (9, 5), (4, 9), (60, 20), (20, 33)] {
+            let z: Vec<f64> = (0..rows * n).map(|_| rng.unit() - 0.3).collect();
+            let cell = |i: usize, j: usize| z.chunks(n).map(|z| z[i] * z[j]).sum::<f64>();
+            let a: Vec<f64> = (0..n * n).map(|at| cell(at / n, at % n)).collect();
+            let mut exact: Vec<f64> = eigen(&a, n).into_iter().map(|pair| pair.value).collect();
+            exact.resize(n, 0.0);
+            check(a, exact);
+        }
+    }
+
+    /// Rows of whole vectors of four bytes, and three symmetric matrices: one of four bytes a cell and
+    /// two of eight.
+    #[test]
+    fn memory_is_that_of_a_thousand_rows_and_three_matrices() {
+        assert_eq!(bytes(100, 16), 100 * 16 * 4 + 16 * 16 * 20);
+        assert_eq!(bytes(5000, 100), 1024 * 112 * 4 + 100 * 100 * 20);
     }
 }

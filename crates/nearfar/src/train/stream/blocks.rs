@@ -126,4 +126,37 @@ mod tests {
             assert_eq!(firsts, (0..n).map(|at| at as f32).collect::<Vec<_>>());
         }
     }
+
+    /// The order in which pairs are trained, and so the result, follows from the number of blocks: 16
+    /// in tables of less than 17 MB, then 32, then as many as have 32 768 rows.
+    #[test]
+    fn a_table_has_as_many_blocks_as_its_size_asks_for() {
+        for (n, dim, rows) in [
+            (1, 16, 2),
+            (33, 16, 3),
+            (1000, 128, 63),
+            (32_768, 128, 2048),
+            (34_815, 128, 2176),
+            (34_816, 128, 1088),
+            (65_536, 64, 2048 * 2),
+            (1_000_000, 128, 31_250),
+            (1_048_577, 128, 32_768),
+            (100_000_000, 16, 32_768),
+        ] {
+            assert_eq!(Blocks::rows_for(n, dim), rows, "{n} rows of {dim}");
+        }
+    }
+
+    #[test]
+    fn rows_lose_their_padding() {
+        let mut table = Blocks::new(5, 2, 16);
+        for (at, value) in table.values_mut().iter_mut().enumerate() {
+            *value = at as f32;
+        }
+        for dim in [1, 3, 15, 16] {
+            let expected: Vec<f32> =
+                (0..5).flat_map(|row| (0..dim).map(move |k| (row * 16 + k) as f32)).collect();
+            assert_eq!(table.clone().into_rows(dim), expected);
+        }
+    }
 }

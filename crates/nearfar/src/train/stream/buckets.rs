@@ -125,4 +125,22 @@ mod tests {
             assert_eq!(buckets.len(), count as usize);
         }
     }
+
+    #[test]
+    fn buckets_with_a_pair_are_not_empty() {
+        let mut buckets = Buckets::default();
+        assert!(buckets.is_empty());
+        buckets.clear(3, 1);
+        buckets.push(2, Pair::new(0, 1, true));
+        assert!(!buckets.is_empty());
+        assert_eq!(buckets.len(), 1);
+    }
+
+    /// Four bytes for a pair, and a chunk of 1024 pairs to spare for each list.
+    #[test]
+    fn memory_is_that_of_the_pairs_and_a_chunk_for_each_list() {
+        assert_eq!(Buckets::bytes(0, 1000), 4000);
+        assert_eq!(Buckets::bytes(256, 1000), 4000 + 256 * 4 * CHUNK as u64);
+        assert_eq!(Buckets::bytes(u64::MAX, u64::MAX), u64::MAX);
+    }
 }

@@ -83,3 +83,89 @@ pub(in crate::train) fn passes_ahead(plan: &TrainPlan, nodes: usize) -> usize {
     let bytes = product([nodes, plan.walks / plan.passes, plan.k, size_of::<Node>()]);
     negatives_ahead::passes_ahead(plan.epochs.saturating_mul(plan.passes), bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::config::{L2, TrainConfig};
+    use super::super::super::settings::Settings;
+    use super::super::super::start::Start;
+    use super::*;
+    use crate::budget::Budget;
+    use crate::graph::{EdgeList, NodeIds};
+    use crate::negative::{NegativeConfig, Negatives};
+
+    fn ring(nodes: u32) -> Graph {
+        let pairs = (0..nodes).map(|a| (a, (a + 1) % nodes)).collect();
+        let ids = NodeIds::Range { start: 0, len: nodes as usize };
+        EdgeList { pairs, weights: None, ids }.build().unwrap().0
+    }
+
+    fn plan(graph: &Graph, train: &TrainConfig) -> TrainPlan {
+        let (start, l2) = (Some(Start::Random), L2::Value(0.0));
+        let train = TrainConfig { start, l2, ..train.clone() };
+        let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
+    }
+
+    /// Two walks for each of 1000 nodes are one window of 4 contexts and 10 negatives each.
+    #[test]
+    fn every_part_is_counted() {
+        let graph = ring(1000);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let bytes = |train: &TrainConfig| pool.install(|| bytes(&plan(&graph, train), &graph));
+        let base = || TrainConfig { dim: 20, walks: Some(4), ..Default::default() };
+        // Rows of 32 in 16 blocks of 63, and lists of pairs for each two blocks.
+        let table = 1000 * 32 * 4;
+        let buckets = |pairs| Buckets::bytes(16 * 16, pairs);
+        let rng = size_of::<Rng>() as u64;
+        let thread =
+            |length: u64, windows: u64| (2 + 64) * (4 * (length + 1) + rng + windows * 10 * 4);
+        let one = table + buckets(2000 * 14) + 3 * thread(5, 1);
+        assert_eq!(bytes(&base()), one);
+        assert_eq!(bytes(&TrainConfig { order: 2, ..base() }), one + table);
+        let node2vec = TrainConfig { model: Model::Node2vec, ..base() };
+        assert_eq!(bytes(&node2vec), one + Node2Vec::bytes(&graph));
+        // Four windows slide along walks of 8: walks, positions, and those of a block by centre.
+        let sliding = TrainConfig { walk_length: Some(8), ..base() };
+        let windows = 1000 * 2 * 4;
+        let walks = 1000 * 2 * 8 * 4 + windows * 4 + 3 * (windows * 8 / 16);
+        assert_eq!(bytes(&sliding), table + buckets(windows * 14) + walks + 3 * thread(8, 4));
+    }
+
+    #[test]
+    fn a_pass_has_two_walks_of_a_node_unless_their_pairs_are_too_many() {
+        let graph = ring(50);
+        let passes = |walks, nodes| {
+            let train = TrainConfig { walks: Some(walks), ..Default::default() };
+            passes(&plan(&graph, &train), nodes)
+        };
+        for (walks, expected) in [(1, 1), (2, 1), (3, 2), (6, 3), (7, 4)] {
+            assert_eq!(passes(walks, 50), expected, "{walks} walks");
+        }
+        // 20 walks of 25 million nodes, each with 14 pairs, are 12 times 600 million.
+        assert_eq!(passes(20, 20_000_000), 10);
+        assert_eq!(passes(20, 25_000_000), 12);
+        assert_eq!(passes(20, usize::MAX), 20);
+    }
+
+    /// 64 MB, a hundred passes, or the whole run, with 10 negatives of 4 bytes for each of two walks.
+    #[test]
+    fn negatives_are_drawn_ahead_for_as_many_passes_as_fit() {
+        let graph = ring(1000);
+        let ahead = |train: &TrainConfig, nodes| passes_ahead(&plan(&graph, train), nodes);
+        let base = || TrainConfig { walks: Some(4), epochs: Some(500), ..Default::default() };
+        assert_eq!(ahead(&base(), 100), 100);
+        assert_eq!(ahead(&base(), 20_000), 40);
+        assert_eq!(ahead(&base(), 400_001), 1);
+        assert_eq!(ahead(&base(), usize::MAX), 1);
+        assert_eq!(ahead(&TrainConfig { epochs: Some(7), ..base() }, 100), 14);
+        // How many windows a centre has is not known where passes differ or windows slide.
+        assert_eq!(ahead(&TrainConfig { walks: Some(5), ..base() }, 100), 1);
+        assert_eq!(ahead(&TrainConfig { walk_length: Some(6), ..base() }, 100), 1);
+
+        let bytes = |train: &TrainConfig| bytes_ahead(&plan(&graph, train), &graph);
+        assert_eq!(bytes(&base()), 100 * 1000 * 2 * 10 * 4);
+        assert_eq!(bytes(&TrainConfig { epochs: Some(7), ..base() }), 14 * 1000 * 2 * 10 * 4);
+        assert_eq!(bytes(&TrainConfig { walks: Some(5), ..base() }), 0);
+    }
+}

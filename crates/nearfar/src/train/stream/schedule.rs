@@ -77,4 +77,27 @@ mod tests {
             assert!(groups >= count.min(20), "{count} blocks in {groups} groups");
         }
     }
+
+    /// Golden values: the bytes of a result follow from the order of rounds.
+    #[test]
+    fn rounds_are_those_of_the_circle_method() {
+        let expected = [
+            vec![(0, 0), (1, 1), (2, 2), (3, 3)],
+            vec![(0, 3), (1, 2)],
+            vec![(0, 1), (2, 3)],
+            vec![(0, 2), (1, 3)],
+        ];
+        assert_eq!(rounds(4), expected);
+        let expected = [vec![(0, 0), (1, 1), (2, 2)], vec![(1, 2)], vec![(0, 1)], vec![(0, 2)]];
+        assert_eq!(rounds(3), expected);
+        let order: Vec<_> = back_and_forth(3, 2).collect();
+        assert_eq!(order, [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (0, 1)]);
+    }
+
+    #[test]
+    fn groups_grow_with_the_number_of_blocks() {
+        for (count, size) in [(1, 1), (16, 1), (39, 1), (40, 2), (79, 3), (80, 4), (4000, 4)] {
+            assert_eq!(group_size(count), size, "{count} blocks");
+        }
+    }
 }
