@@ -70,8 +70,25 @@ impl<T: HopCell> Landmarks<T> {
 
     /// The number of cells of P2P for landmarks in the order of [`choose`](Self::choose).
     pub fn cells(components: &Components, chosen: &[Node]) -> u64 {
-        let same = |a: &Node, b: &Node| components.of(*a) == components.of(*b);
-        chosen.chunk_by(same).map(|block| (block.len() as u64).pow(2)).sum()
+        Self::blocks(components, chosen).map(|block| (block.len() as u64).pow(2)).sum()
+    }
+
+    /// The landmarks of each component in the order of [`choose`](Self::choose).
+    pub(crate) fn blocks<'a>(
+        components: &'a Components,
+        chosen: &'a [Node],
+    ) -> impl Iterator<Item = &'a [Node]> {
+        chosen.chunk_by(|a, b| components.of(*a) == components.of(*b))
+    }
+
+    /// The most landmarks of a component that are searched from together; 0 if none are.
+    pub(crate) fn together(graph: &Graph, components: &Components, chosen: &[Node]) -> usize {
+        if has_long_distances(graph, components) {
+            return 0;
+        }
+        let blocks = Self::blocks(components, chosen);
+        let large = blocks.filter(|block| is_large(graph, components, block));
+        large.map(<[Node]>::len).max().unwrap_or(0)
     }
 
     /// Computes the distances, by at most `searches` searches at a time. `None` if one of them does
@@ -89,7 +106,7 @@ impl<T: HopCell> Landmarks<T> {
         let mut p2p: Vec<T> = memory::zeroed(Self::cells(components, &chosen) as usize);
         let mut single = Vec::new();
         let (mut start, mut rest) = (0, &mut p2p[..]);
-        for block in chosen.chunk_by(|a, b| components.of(*a) == components.of(*b)) {
+        for block in Self::blocks(components, &chosen) {
             let size = block.len();
             let (cells, later) = std::mem::take(&mut rest).split_at_mut(size * size);
             rest = later;
@@ -99,8 +116,7 @@ impl<T: HopCell> Landmarks<T> {
             start += size * size;
             // The only landmark of a component needs no search.
             if size > 1 {
-                let nodes = components.sizes()[components.of(block[0])];
-                if together && product([size, nodes]) > product([ALONE, graph.nodes()]) {
+                if together && is_large(graph, components, block) {
                     if !measure(graph, block, Some(block), searches, cells) {
                         return None;
                     }
@@ -146,6 +162,13 @@ impl<T: HopCell> Landmarks<T> {
         let at = self.row_starts[landmark];
         &self.p2p[at..at + (end - start) as usize]
     }
+}
+
+/// Whether the landmarks of a component take so many searches that those from many sources at once
+/// are worth it.
+fn is_large(graph: &Graph, components: &Components, block: &[Node]) -> bool {
+    let nodes = components.sizes()[components.of(block[0])];
+    product([block.len(), nodes]) > product([ALONE, graph.nodes()])
 }
 
 /// The most hops from the centre of the search to a landmark: a node of depth 0.

@@ -24,13 +24,10 @@ pub(super) struct Clusters<T> {
 }
 
 impl<T: HopCell> Clusters<T> {
-    /// The memory in addition to that of [`Landmarks`], for so many landmarks, at most `largest` of
-    /// them in a component. With steep weights each row may list an eighth of them.
-    pub(super) fn bytes(nodes: usize, landmarks: usize, largest: usize, gamma: f64) -> u64 {
-        const STEEP: f64 = 2.0;
-        let listed = if gamma.abs() > STEEP { product([largest, largest, 12]) / 8 } else { 0 };
+    /// The memory in addition to that of [`Landmarks`], without lists of heavy items.
+    pub(super) fn bytes(nodes: usize, landmarks: usize) -> u64 {
         let of_a_landmark = size_of::<RejectionSampler>() + 4;
-        sum([product([nodes, 4]), product([landmarks, of_a_landmark]), listed])
+        sum([product([nodes, 4]), product([landmarks, of_a_landmark])])
     }
 
     /// `weight` maps hops to a weight; `far_weight` is the weight between components.

@@ -11,6 +11,7 @@ mod landmark_approx;
 mod landmark_index;
 mod law;
 mod levels;
+mod listed;
 mod other_components;
 mod plan;
 mod rejection;

@@ -12,12 +12,13 @@ use super::landmark::Landmark;
 use super::landmark_approx::LandmarkApprox;
 use super::law::{Bound, DistanceLaw};
 use super::levels::ByLevel;
+use super::listed::listed_bytes;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
 use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances};
 use crate::error::{Error, Problem, Result};
-use crate::graph::{Components, Graph};
+use crate::graph::{Components, Graph, Node};
 use crate::memory;
 
 /// What else the run needs, and how it draws.
@@ -61,7 +62,7 @@ const P2P_BYTES: usize = 64_000_000;
 /// but a thousand landmarks are always allowed. Where distances are long, searches take longer and
 /// fewer landmarks leave no node far from all of them beside its distance from others.
 const SEARCHED: f64 = 10e9;
-const SEARCHED_LONG: f64 = 1e9;
+const SEARCHED_LONG: f64 = 5e8;
 
 /// The choice of a law reckons with so many searches at a time on any machine, so that it does not
 /// depend on the number of threads.
@@ -135,15 +136,19 @@ impl NegativePlan {
         law: Negatives,
     ) -> Result<Self, String> {
         let (n, arcs) = (graph.nodes() as f64, graph.arcs() as f64);
-        let (diameter, components) = diameter(graph);
+        let components = Components::new(graph);
+        let diameter = diameter(graph, &components);
         let cell = if diameter.at_most <= u8::MOST { 1 } else { 2 };
         let search = match cell {
             1 => HopRows::<u8>::search_bytes(graph.nodes(), graph.nodes()),
             _ => HopRows::<u16>::search_bytes(graph.nodes(), graph.nodes()),
         };
-        let others = if components > 1 { product([graph.nodes(), 12]) } else { 0 };
+        let others = if components.len() > 1 { product([graph.nodes(), 12]) } else { 0 };
         let kept = sum([table::kept_bytes(graph.nodes(), cell), others]);
         let least = kept.saturating_add(NOMINAL_SEARCHES * search);
+        // A table that does not fit anyway needs no closer look.
+        let listed = if least <= budget.memory { Self::listed(graph, config, law) } else { 0 };
+        let (kept, least) = (kept.saturating_add(listed), least.saturating_add(listed));
         // Nanoseconds of one core, measured on graphs that fit its cache and on some that do not:
         // 0.3 to 1 for each node and edge by 512 sources at once, 2 for each cell, and 5 for each
         // edge of a single search.
@@ -194,6 +199,17 @@ impl NegativePlan {
         })
     }
 
+    /// The memory of the lists of heavy nodes beside a table.
+    fn listed(graph: &Graph, config: &NegativeConfig, law: Negatives) -> u64 {
+        let bound = match law {
+            Negatives::DistanceMin => Bound::Min,
+            Negatives::DistanceMax => Bound::Max,
+            _ => Bound::None,
+        };
+        let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+        listed_bytes(graph, &nodes, DistanceLaw { gamma: config.gamma, bound })
+    }
+
     fn landmarks(
         graph: &Graph,
         config: &NegativeConfig,
@@ -202,7 +218,8 @@ impl NegativePlan {
     ) -> Result<Self> {
         let n = graph.nodes();
         let fraction = |fraction: f64| (n as f64 * fraction).round() as usize;
-        let (diameter, components) = diameter(graph);
+        let components = Components::new(graph);
+        let diameter = diameter(graph, &components);
         let cell = match diameter.at_most {
             hops if hops <= u8::MOST => 1,
             hops if hops <= u16::MOST => 2,
@@ -211,7 +228,7 @@ impl NegativePlan {
         let count = match config.landmarks {
             None => {
                 let steps = (n + graph.arcs()) as f64;
-                let quick = if has_long_distances(graph, &Components::new(graph)) {
+                let quick = if has_long_distances(graph, &components) {
                     (SEARCHED_LONG / steps).max(100.0)
                 } else {
                     (SEARCHED / steps).max(1000.0)
@@ -225,28 +242,38 @@ impl NegativePlan {
             }
             Some(LandmarkCount::Count(count)) => count,
         };
+        let chosen = Landmarks::<u8>::choose(graph, &components, count);
+        let cells = |chosen: &[Node]| Landmarks::<u8>::cells(&components, chosen);
         // With wider cells fewer landmarks stay under the limit, unless they were asked for.
-        let widest =
-            if config.landmarks.is_none() { count.min(most_landmarks(cell)) } else { count };
-        // Every component has a landmark; one that is alone there has one cell.
-        let all = count.saturating_add(components - 1).min(n);
-        let distances = product([count, count]).max(product([widest, widest, cell]));
-        let distances = distances.saturating_add(product([all, cell]));
+        let wide = match most_landmarks(cell) {
+            most if config.landmarks.is_none() && most < count => {
+                cells(&Landmarks::<u8>::choose(graph, &components, most))
+            }
+            _ => cells(&chosen),
+        };
+        let distances = cells(&chosen).max(wide.saturating_mul(cell as u64));
+        let p = chosen.len();
         let sampler = if law == Negatives::LandmarkApprox {
-            LandmarkApprox::<u8>::bytes(n, all, diameter.at_most, config.gamma)
+            LandmarkApprox::<u8>::bytes(n, p, diameter.at_most, config.gamma)
         } else {
-            Clusters::<u8>::bytes(n, all, count, config.gamma)
+            let law = DistanceLaw { gamma: config.gamma, bound: Bound::None };
+            sum([Clusters::<u8>::bytes(n, p), listed_bytes(graph, &chosen, law)])
         };
         // Landmarks keep the nearest one of every node, the hops to it, and where their rows are.
-        let kept = sum([distances, product([n, 8]), product([all, 20]), sampler]);
-        let search = HopRows::<u16>::search_bytes(n, count);
-        let searches = affordable(count, search, budget.memory.saturating_sub(distances));
+        let kept = sum([distances, product([n, 8]), product([p, 20]), sampler]);
+        let (search, searches) = match Landmarks::<u8>::together(graph, &components, &chosen) {
+            0 => (0, 0),
+            sources => {
+                let search = HopRows::<u16>::search_bytes(n, sources);
+                let left = budget.memory.saturating_sub(distances);
+                (search, affordable(sources, search, left))
+            }
+        };
         // Searches from one source at a time take less, but may be as many as there are threads.
         let alone = product([rayon::current_num_threads()]).saturating_mul(Levels::bytes(n));
         let search = product([searches]).saturating_mul(search).max(alone);
-        // The column of each node, the nearest landmark and the hops to it, and the order in which
-        // landmarks are chosen.
-        let measured = sum([distances, search, product([n, 20])]);
+        // The column of each node, the nearest landmark and the hops to it.
+        let measured = sum([distances, search, product([n, 12])]);
         Ok(Self {
             law,
             landmarks: Some(count),
@@ -408,15 +435,13 @@ impl NegativePlan {
     }
 }
 
-/// Bounds of the diameter that tell how wide a stored distance has to be, and the number of
-/// components.
-fn diameter(graph: &Graph) -> (Diameter, usize) {
+/// Bounds of the diameter that tell how wide a stored distance has to be.
+fn diameter(graph: &Graph, components: &Components) -> Diameter {
     /// Rings and the like would need a search from every node; they get wider cells.
     const SEARCHES: usize = 64;
     let within = |d: Diameter, most: u32| d.at_most <= most || d.at_least > most;
-    let components = Components::new(graph);
     let enough = |d: Diameter| within(d, u8::MOST) && within(d, u16::MOST);
-    (Diameter::until(graph, &components, SEARCHES, enough), components.len())
+    Diameter::until(graph, components, SEARCHES, enough)
 }
 
 /// As many landmarks as keep the distances between them small.

@@ -18,6 +18,9 @@
 
 use crate::rng::{Alias, Rng};
 
+/// Items of more than so many times the mean weight are listed.
+pub(super) const CUTOFF: f64 = 8.0;
+
 /// Draws from one row of weights.
 #[derive(Clone, Debug)]
 pub(super) struct RejectionSampler {
@@ -44,7 +47,6 @@ impl RejectionSampler {
         groups: impl Iterator<Item = (f64, f64)>,
         heavy: impl FnOnce(f64) -> Vec<(u32, f64)>,
     ) -> Self {
-        const CUTOFF: f64 = 8.0;
         let (mut count, mut mass, mut largest) = (0.0, 0.0, 0.0_f64);
         for (members, weight) in groups.filter(|(members, _)| *members > 0.0) {
             count += members;
