@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// The longest name of a file that is written, in bytes: its journal has a longer one.
+const LONGEST: usize = 230;
+
 /// The file that writing to a path replaces or creates. A symbolic link is followed, so that it
 /// stays one. Fails if something else than a regular file is there.
 pub(crate) fn target(path: &Path) -> Result<PathBuf> {
@@ -13,8 +16,6 @@ pub(crate) fn target(path: &Path) -> Result<PathBuf> {
         let reason = "standard output is no file that can be replaced; give the name of a file";
         return Err(Error::unwritable(path, reason));
     }
-    // The journal of a set has a longer name.
-    const LONGEST: usize = 230;
     if path.file_name().is_some_and(|name| name.len() > LONGEST) {
         let reason = format!("the name is longer than {LONGEST} bytes; give a shorter one");
         return Err(Error::unwritable(path, reason));

@@ -388,9 +388,7 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let path = |name: &str| folder.join(name);
         let names = ["a.x", "b.y", ".nearfar-1.tmp", "../kept", "edges.tsv"];
-        for name in names {
-            write(&path(name), name).unwrap();
-        }
+        names.iter().for_each(|name| fs::write(path(name), name).unwrap());
         let tmp = ".nearfar-1.tmp";
         let kept = outer.path().join("kept").to_string_lossy().into_owned();
         for (removed, from, to) in [
