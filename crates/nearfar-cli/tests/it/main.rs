@@ -18,6 +18,7 @@ mod neighbors;
 #[cfg(unix)]
 mod outputs;
 mod paper;
+mod reading;
 mod report;
 mod scoring;
 #[cfg(unix)]
