@@ -43,7 +43,7 @@ pub struct TrainConfig {
     /// as long walks visit it [default: 0.5; line: 1; batch: 0]
     #[cfg_attr(feature = "clap", arg(long, value_name = "POWER"))]
     pub centre_power: Option<f64>,
-    /// Negatives per window [default: 10, on graphs of up to 20 000 nodes 20; paper: 20; gae and vgae:
+    /// Negatives per window [default: 10, on graphs of up to 20 000 nodes 15; paper: 20; gae and vgae:
     /// 1; other batches: 10]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives"))]
     pub k: Option<usize>,
@@ -204,7 +204,7 @@ pub struct TrainDefaults {
     pub length: Option<usize>,
     /// Walks per node and epoch; `None`: by the number of edges.
     pub walks: Option<usize>,
-    /// Negatives per window; the stream trainer takes twice as many on small graphs.
+    /// Negatives per window; the stream trainer takes half as many again on small graphs.
     pub k: usize,
     /// Epochs.
     pub epochs: usize,

@@ -317,10 +317,10 @@ fn with_overhead(bytes: u64) -> u64 {
 }
 
 /// Negatives per window, given the default. Most of the noise in trained vectors is that of sampled
-/// negatives; where training takes about a second at most, there are twice as many.
+/// negatives; where training takes about a second at most, there are half as many again.
 fn k_for(trainer: Trainer, nodes: usize, k: usize) -> usize {
     const SMALL: usize = 20_000;
-    if trainer == Trainer::Stream && nodes <= SMALL { 2 * k } else { k }
+    if trainer == Trainer::Stream && nodes <= SMALL { k + k / 2 } else { k }
 }
 
 /// Nodes in a window and in a walk.

@@ -37,12 +37,12 @@ fn models_and_presets_have_their_defaults() {
         (p.trainer, p.window, p.length, p.k, p.epochs, p.lr, p.batch)
     };
     let model = |model| TrainConfig { model, ..Default::default() };
-    assert_eq!(resolved(&model(Model::Deepwalk)), (Trainer::Stream, 5, 5, 20, 30, 0.5, 300));
-    assert_eq!(resolved(&model(Model::Line)), (Trainer::Stream, 2, 2, 20, 30, 0.5, 300));
+    assert_eq!(resolved(&model(Model::Deepwalk)), (Trainer::Stream, 5, 5, 15, 30, 0.5, 300));
+    assert_eq!(resolved(&model(Model::Line)), (Trainer::Stream, 2, 2, 15, 30, 0.5, 300));
     assert_eq!(resolved(&model(Model::Gae)), (Trainer::Batch, 2, 2, 1, 400, 0.01, 300));
     assert_eq!(resolved(&model(Model::Sage)), (Trainer::Batch, 5, 5, 10, 400, 0.01, 300));
     let large = plan(&path(20_001), Negatives::Uniform, &TrainConfig::default());
-    assert_eq!(large.k, 10, "half as many negatives where training takes longer");
+    assert_eq!(large.k, 10, "fewer negatives where training takes longer");
     let paper = TrainConfig { protocol: Some(Protocol::Paper), ..Default::default() };
     assert_eq!(resolved(&paper), (Trainer::Batch, 4, 20, 20, 30, 0.01, 8));
     assert_eq!(plan(&graph, Negatives::Distance, &paper).walks, 50);
@@ -64,7 +64,7 @@ fn provenance_names_every_setting_as_it_is_used() {
         ("walks", plan.walks.into()),
         ("context", 5.into()),
         ("walk-length", 5.into()),
-        ("k", 20.into()),
+        ("k", 15.into()),
         ("epochs", 30.into()),
         ("trainer", "stream".into()),
         ("seed", 0.into()),

@@ -279,7 +279,7 @@ mod tests {
     fn lambda_is_adjusted_at_most_fifteen_times() {
         let graph = ring(1000, 4);
         for (epochs, between) in [(1, 1), (15, 1), (30, 2), (31, 3), (45, 3)] {
-            let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+            let mut controller = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
             let mut oracle = controller.clone();
             let mut adjusted = 0;
             for epoch in 0..epochs {
@@ -302,7 +302,8 @@ mod tests {
     /// 3000 rows are measured by a thousand of them: those at every third index.
     #[test]
     fn the_rank_is_that_of_a_thousand_rows() {
-        let mut controller = L2Controller::new(L2::Auto, &ring(1000, 4), 8);
+        let mut controller =
+            L2Controller::new(L2::Auto, &ring(1000, 4), 8, InstructionSet::detect());
         let mut rows = vec![[0.0_f32; 8]; 3000];
         for (at, row) in rows.iter_mut().enumerate() {
             row[at % 3] = 1.0;
@@ -325,7 +326,7 @@ mod tests {
             (0.09, 0.09, 0.75),
             (2.0, 1.0, 0.75),
         ] {
-            let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+            let mut controller = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
             adjust(&mut controller, 37, before, 9);
             adjust(&mut controller, 37, after, 9);
             close(controller.most, most);
@@ -334,7 +335,7 @@ mod tests {
         let edges: Vec<_> = (0..500_u32).map(|a| (a, (a + 1) % 500)).collect();
         let ids = NodeIds::Range { start: 0, len: 1000 };
         let graph = EdgeList { pairs: edges, weights: None, ids }.build().unwrap().0;
-        let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+        let mut controller = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
         adjust(&mut controller, 37, 0.07, 9);
         adjust(&mut controller, 37, 0.06, 9);
         close(controller.most, 0.75);
@@ -344,7 +345,7 @@ mod tests {
     fn vectors_of_zeros_leave_lambda_as_it_is() {
         let graph = ring(1000, 4);
         let adjusted = |ranks: [usize; 2]| {
-            let mut controller = L2Controller::new(L2::Auto, &graph, 128);
+            let mut controller = L2Controller::new(L2::Auto, &graph, 128, InstructionSet::detect());
             for rank in ranks {
                 let rows = [rows(rank, 1.0), vec![vec![0.0; 128]]].concat();
                 controller.adjust(rows.iter().map(Vec::as_slice), 128, 9);
