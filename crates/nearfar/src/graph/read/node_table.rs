@@ -150,11 +150,11 @@ impl Layout {
         let fail = |problem| (number, problem);
         if !has_header {
             // Labels of several words follow blanks, and several labels a tab.
-            let tabs = first.bytes().filter(|&byte| byte == b'\t').count();
-            let is_list = match separator {
-                Separator::Blanks => true,
-                Separator::Byte(byte) => byte == b'\t' && tabs == 1,
-            };
+            let mut fields = Fields::new(first.as_bytes(), separator);
+            let _id = fields.next();
+            let one_more = || fields.rest().is_some_and(|rest| !separates(rest, b'\t'));
+            let is_list = separator == Separator::Blanks
+                || (separator == Separator::Byte(b'\t') && one_more());
             if names.len() > 2 && !is_list {
                 let message =
                     format!("found {} columns, expected a node id and a value", names.len());
