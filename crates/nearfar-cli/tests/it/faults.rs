@@ -3,6 +3,8 @@
 //!
 //! `NEARFAR_FAULTS` is the number of faults of each kind; `scripts/faults N` sets it.
 
+#![allow(clippy::print_stderr, reason = "the figures of a long run")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

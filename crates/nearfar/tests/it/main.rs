@@ -3,6 +3,8 @@
 mod bad_files;
 mod bad_vectors;
 mod batches;
+mod cancel;
+mod checkpoints;
 mod chi_square;
 mod distances;
 mod exact;
