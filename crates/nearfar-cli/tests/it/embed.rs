@@ -22,7 +22,7 @@ fn the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn every_format_holds_the_same_vectors() {
     let folder = tempfile::tempdir().unwrap();
-    let neighbors: Vec<String> = ["npy", "w2v", "txt", "parquet", "safetensors", "tsv"]
+    let neighbors: Vec<String> = ["npy", "w2v", "txt", "parquet", "safetensors", "tsv", "csv"]
         .into_iter()
         .map(|extension| {
             let path = folder.path().join(format!("vectors.{extension}"));

@@ -14,6 +14,7 @@ mod memory;
 mod naive;
 mod neighbors;
 mod paper;
+mod reading;
 mod report;
 mod scoring;
 mod wrong_input;

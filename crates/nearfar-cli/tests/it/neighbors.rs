@@ -35,6 +35,22 @@ fn table_output() {
 }
 
 #[test]
+fn wide_long_and_hostile_ids() {
+    let long = "x".repeat(70);
+    let content = format!("ann\t1\t0\n名前\t0.8\t0.6\nbob\t3\t4\n\u{1b}[2J\t0\t1\n{long}\t-1\t0\n");
+    let (_folder, path) = vectors("people.tsv", &content);
+    insta::assert_snapshot!(output(&["neighbors", text(&path), "ann"]), @r"
+    nearest neighbours of node ann by cosine similarity
+         1  名前        0.8000
+         2  bob         0.6000
+         3  \u{1b}[2J   0.0000
+         4  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx   -1.0000
+    ");
+    let message = failure(&["neighbors", text(&path), "\u{1b}[2J!"]);
+    assert!(message.contains("no node '\\u{1b}[2J!'"), "{message}");
+}
+
+#[test]
 fn json_output() {
     let (_folder, path) = vectors("people.tsv", PEOPLE);
     let found = output(&["neighbors", text(&path), "carl the 2nd", "-k", "3", "--json"]);
@@ -62,7 +78,7 @@ fn wrong_input() {
     ];
     insta::assert_snapshot!(messages.concat(), @"
     error: people.tsv: no node 'eve'; the first id is 'ann'
-    error: people.csv: unknown file extension and content; expected one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv, .bin
+    error: people.csv:1: no value after the id; expected an id and its vector, separated by commas
     error: ragged.tsv:2: expected 2 values as in line 1, found 1
     error: short.w2v:1: the header says 3 vectors, found 2
     error: nan.tsv: the vector of node 'bob' (row 1) has NaN in dimension 0; training diverged: lower the learning rate

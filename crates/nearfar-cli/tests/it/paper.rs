@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{nearfar, text};
+use crate::{failure, nearfar, text};
 
 /// Writes a small sparse graph with the name of one of the paper's.
 fn data(folder: &Path) {
@@ -61,6 +61,26 @@ fn finished_runs_are_not_repeated() {
 fn only_selected_graphs_are_run() {
     let folder = tempfile::tempdir().unwrap();
     data(&folder.path().join("data"));
-    let messages = run("gamma", folder.path(), &["--graphs", "synthetic-dense"]);
-    assert!(!messages.contains("[1/"), "{messages}");
+    let selected = ["--graphs", "synthetic-sparse,synthetic-dense"];
+    let messages = run("ablation", folder.path(), &selected);
+    assert!(messages.contains("not selected: synthetic-moderate, synthetic-dense"), "{messages}");
+}
+
+#[test]
+fn a_folder_without_graphs_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    data(&folder.path().join("data"));
+    let [data, empty, missing, out] =
+        ["data", "empty", "missing", "out"].map(|name| folder.path().join(name));
+    fs::create_dir(&empty).unwrap();
+    for (data, options, expected) in [
+        (&empty, &[][..], "none of the graphs is there; expected folders with edges.tsv: "),
+        (&missing, &[], "no such folder"),
+        (&data, &["--graphs", "cora"], "none of the graphs is there and selected by --graphs"),
+    ] {
+        let base = ["paper", "ablation", "--data", text(data), "-o", text(&out)];
+        let message = failure(&[&base[..], options].concat());
+        assert!(message.contains(expected), "{message}");
+        assert!(!out.exists());
+    }
 }

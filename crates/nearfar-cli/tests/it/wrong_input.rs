@@ -50,7 +50,7 @@ fn malformed_graph_files() {
     insta::assert_snapshot!(messages, @"
     error: empty.tsv: the file is empty
     error: comments.tsv: no edges found; expected lines 'source target [weight]'
-    error: one-column.tsv:1: found 1 column separated by blanks, expected 'source target [weight]'
+    error: one-column.tsv:1: found 1 column separated by blanks, expected 'source target [weight]'; give --sep
     error: header-only.csv: no edges found; expected lines 'source target [weight]'
     error: weight.tsv:2: 'heavy' is not a weight; write a number, or leave the third column out
     error: first-weight.tsv:1: 'heavy' is not a weight; write a number, or leave the third column out
@@ -58,7 +58,7 @@ fn malformed_graph_files() {
     error: infinite.tsv:1: weight inf; weights must be finite and ≥ 0
     error: negative.csv:1: weight -1; weights must be finite and ≥ 0
     error: ragged.tsv:2: found 3 columns, expected 2 as in earlier lines, separated by tabs
-    error: four.tsv:1: found 4 columns separated by tabs, expected 'source target [weight]'
+    error: four.tsv:1: found 4 columns, expected 'source target [weight]'; use --source 1 and --target 2
     error: cut-off.tsv.gz: cannot read: the file is truncated; download or write it again
     error: binary.dat: a binary file; expected text (.tsv, .csv, also .gz or .zst), .mtx, .npy, .npz or .parquet
     error: latin-1.tsv:2: this is not UTF-8 text; save the file as UTF-8
@@ -87,14 +87,14 @@ fn malformed_labels_and_splits() {
         message.replace(&format!("{}/", text(folder.path())), "")
     };
     let messages = [
-        message("labels.tsv", b"a\t1\nz\t2\n"),
+        message("labels.tsv", b"y\t1\nz\t2\n"),
         message("labels.tsv", b"a\n"),
         message("splits.tsv", b"a\ttrain\nb\tvalidation\n"),
         message("nodes.tsv", b"\n"),
     ]
     .concat();
     insta::assert_snapshot!(messages, @"
-    error: labels.tsv:2: node 'z' is not in the graph; remove the line, or add the node to nodes.tsv
+    error: labels.tsv:1: node 'y' is not in the graph, nor is any other node of this file
     error: labels.tsv:1: found one column; expected a node id, a tab and a value
     error: splits.tsv:2: 'validation' is not a split; expected train, val or test
     error: nodes.tsv: no node ids found; expected one per line

@@ -50,7 +50,8 @@ fn check(dataset: &Dataset, name: &str) {
     }
     let header = name.contains("header").then_some(1);
     assert_eq!(dataset.origin.header, header, "{name}");
-    assert_eq!(dataset.notes, [], "{name}");
+    let mut notes = dataset.notes.iter().map(ToString::to_string);
+    assert!(notes.all(|note| note.starts_with("not read: column")), "{name}");
 }
 
 #[test]

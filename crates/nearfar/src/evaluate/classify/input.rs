@@ -52,7 +52,7 @@ pub(super) fn check(embedding: &Embedding, labels: &Labels, splits: Option<&Spli
 }
 
 fn known(embedding: &Embedding) -> Known<'_> {
-    Known { ids: embedding.ids(), otherwise: "has no vector" }
+    Known { ids: embedding.ids(), otherwise: "is not among the vectors" }
 }
 
 /// The file in a dataset folder; `None` if the path is a file itself.

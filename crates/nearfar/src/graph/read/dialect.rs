@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::super::{Direction, Origin};
 use super::columns::{Columns, Kind, Table, is_column_word, known_ends};
-use super::fields::{Fields, is_comment};
+use super::fields::{Fields, is_comment, separates};
 use super::{Header, ReadOptions, Separator};
 use crate::error::Problem;
 use crate::file::lines::Lines;
@@ -98,7 +98,7 @@ impl Dialect {
 }
 
 fn separator_of(line: &[u8]) -> Separator {
-    let found = [b'\t', b',', b';'].into_iter().find(|byte| line.contains(byte));
+    let found = [b'\t', b',', b';'].into_iter().find(|&byte| separates(line, byte));
     found.map_or(Separator::Blanks, Separator::Byte)
 }
 

@@ -50,6 +50,18 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().first().is_none_or(|first| matches!(first, b'#' | b'%'))
 }
 
+/// Whether a byte occurs in a line outside of quotes; inside of them, if they are not closed.
+pub(super) fn separates(line: &[u8], separator: u8) -> bool {
+    let mut is_quoted = false;
+    for &byte in line {
+        is_quoted ^= byte == b'"';
+        if byte == separator && !is_quoted {
+            return true;
+        }
+    }
+    is_quoted && line.contains(&separator)
+}
+
 /// Strips leading whitespace other than the separator.
 fn trim_blanks(text: &[u8], separator: u8) -> &[u8] {
     let blank = |byte: &&u8| byte.is_ascii_whitespace() && **byte != separator;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Separator;
 use super::columns::normalised;
-use super::fields::{Fields, is_comment};
+use super::fields::{Fields, is_comment, separates};
 use crate::error::{Error, Problem, Result};
 use crate::file::lines::Lines;
 use crate::file::{extension, read_text};
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Problem>)> {
 
 /// Ids may hold blanks and commas: only a table has columns.
 fn separator(path: &Path, first: &[u8]) -> Separator {
-    let found = [b'\t', b',', b';'].into_iter().find(|byte| first.contains(byte));
+    let found = [b'\t', b',', b';'].into_iter().find(|&byte| separates(first, byte));
     let is_table = extension(path) == "csv" || found == Some(b'\t');
     Separator::Byte(found.filter(|_| is_table).unwrap_or(b'\t'))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::{Node, NodeIds};
 use super::Separator;
 use super::columns::{is_column_word, normalised};
-use super::fields::{Fields, is_comment};
+use super::fields::{Fields, is_comment, separates};
 use crate::error::{Error, Problem, Result};
 use crate::file::lines::Lines;
 use crate::file::read_text;
@@ -130,13 +130,9 @@ impl Layout {
             sample.iter().filter(|&&(_, line)| is_node(line, separator, at)).count()
         };
         // The separator that yields ids of nodes; else the first that occurs.
-        let separators = [b'\t', b',', b';'].map(Separator::Byte).into_iter();
-        let separators: Vec<Separator> = separators
-            .filter(
-                |separator| matches!(separator, Separator::Byte(b) if first.as_bytes().contains(b)),
-            )
-            .chain([Separator::Blanks])
-            .collect();
+        let occurs = |byte: &u8| separates(first.as_bytes(), *byte);
+        let separators = [b'\t', b',', b';'].into_iter().filter(occurs).map(Separator::Byte);
+        let separators: Vec<Separator> = separators.chain([Separator::Blanks]).collect();
         let yields_nodes =
             |&&separator: &&Separator| matches(separator, 0) > 0 || matches(separator, 1) > 0;
         let separator = *separators.iter().find(yields_nodes).unwrap_or(&separators[0]);
@@ -147,14 +143,18 @@ impl Layout {
             let name_is = |words: &[&str]| words.contains(&&*normalised(name));
             is_column_word(name) || name_is(values) || name_is(&NODES)
         };
-        let has_header = sample.len() > 1
+        let has_header = matches(separator, 0) + matches(separator, 1) > 0
             && !is_node(first, separator, 0)
             && !is_node(first, separator, 1)
             && names.iter().any(is_word);
         let fail = |problem| (number, problem);
         if !has_header {
-            // Labels of several words follow blanks.
-            let is_list = separator == Separator::Blanks;
+            // Labels of several words follow blanks, and several labels a tab.
+            let tabs = first.bytes().filter(|&byte| byte == b'\t').count();
+            let is_list = match separator {
+                Separator::Blanks => true,
+                Separator::Byte(byte) => byte == b'\t' && tabs == 1,
+            };
             if names.len() > 2 && !is_list {
                 let message =
                     format!("found {} columns, expected a node id and a value", names.len());
