@@ -268,10 +268,13 @@ fn of_words(text: &str) -> Option<InputFormat> {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
     let (word, rest) = (text[..end].to_ascii_lowercase(), skip_comments(&text[end..]));
     let opens_block = || {
-        // An optional id comes first.
-        let brace = rest.find('{')?;
-        let id = rest[..brace].trim();
-        (id.starts_with('"') || id.split_whitespace().count() <= 2).then_some(InputFormat::Dot)
+        // After `strict`, the kind of graph; then an optional id.
+        let id = rest[..rest.find('{')?].trim();
+        let kind = id.split(char::is_whitespace).next().unwrap_or_default();
+        let is_kind = ["graph", "digraph"].iter().any(|word| kind.eq_ignore_ascii_case(word));
+        let id = if word == "strict" && is_kind { id[kind.len()..].trim_start() } else { id };
+        let is_id = id.starts_with('"') || id.split_whitespace().count() <= 1;
+        is_id.then_some(InputFormat::Dot)
     };
     match word.as_str() {
         "graph" if rest.starts_with('[') => Some(InputFormat::Gml),
