@@ -81,14 +81,9 @@ def weight_name(options: dict[str, Any]) -> str | None:
 def check_optional(name: str, owner: str) -> None:
     """Raises ``ValueError`` for a missing attribute unless its name is the default."""
     if name != "weight":
-        raise ValueError(
-            f"no {owner} has the weight attribute {name!r}; use weight=None for an unweighted graph"
-        )
+        raise ValueError(f"no {owner} has the weight attribute {name!r}; use weight=None for an unweighted graph")
 
 
-def edge_namer(
-    ids: Ids, sources: npt.NDArray[Any], targets: npt.NDArray[Any]
-) -> Callable[[int], str]:
+def edge_namer(ids: Ids, sources: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Callable[[int], str]:
     """A function that names an edge in error messages."""
     return lambda index: f"{ids.values[int(sources[index])]!s}–{ids.values[int(targets[index])]!s}"
-

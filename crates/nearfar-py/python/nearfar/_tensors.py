@@ -139,9 +139,7 @@ def _between_types(
     return edges
 
 
-def _from_integers(
-    sources: npt.NDArray[Any], targets: npt.NDArray[Any], weights: Any, nodes: int | None
-) -> Edges:
+def _from_integers(sources: npt.NDArray[Any], targets: npt.NDArray[Any], weights: Any, nodes: int | None) -> Edges:
     if sources.dtype.kind not in "iu":
         raise ValueError(
             f"the edge array has dtype {sources.dtype}; expected integers ≥ 0. Convert it with "
