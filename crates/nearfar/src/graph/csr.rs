@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Dataset, Direction, Dropped, EdgeList, Graph, Node, NodeIds, Origin, Repeats, Storage};
+use super::{
+    Dataset, Direction, Dropped, EdgeList, Graph, Node, NodeIds, Origin, Repeats, Storage,
+};
 use crate::error::{Error, Result};
 
 /// Compressed sparse rows: the neighbours of row r are `targets[offsets[r]..offsets[r + 1]]`.

@@ -134,7 +134,8 @@ impl Source {
                 // A message without a body is decoded only with the next one.
                 let mut batches = Vec::new();
                 while !message.is_empty() {
-                    batches.extend(decoder.decode(&mut message).map_err(|error| error.to_string())?);
+                    batches
+                        .extend(decoder.decode(&mut message).map_err(|error| error.to_string())?);
                 }
                 Ok(Some(batches))
             }
