@@ -16,7 +16,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
-use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{DataType, Schema, SchemaRef};
@@ -105,7 +105,8 @@ impl Source {
         let length = read_footer_length(*end).map_err(|_| missing())?;
         let start = before.len().checked_sub(length).ok_or_else(missing)?;
         let footer = root_as_footer(&before[start..]).map_err(|error| error.to_string())?;
-        let schema = Arc::new(fb_to_schema(footer.schema().ok_or("the footer has no schema")?));
+        let schema = footer.schema().ok_or("the footer has no schema")?;
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| error.to_string())?);
         let decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
         let dictionaries = footer.dictionaries().into_iter().flatten();
         let batches = footer.recordBatches().into_iter().flatten();
