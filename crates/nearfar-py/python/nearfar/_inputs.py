@@ -69,12 +69,12 @@ def _converter(graph: Any) -> tuple[str, set[str], _Convert]:
         if _tensors.is_adjacency(array):
             return "an adjacency matrix", set(), lambda _, options: _tensors.from_dense(array, options)
         return "an edge array", {"num_nodes"}, lambda _, options: _tensors.from_array(array, options)
+    if type(graph).__module__.startswith("networkx."):
+        raise TypeError(f"{type(graph).__qualname__} is a view of a graph; pass the graph itself")
     if isinstance(graph, Mapping):
         return "a dict", {"nodes", "num_nodes"}, _from_mapping
     if isinstance(graph, (set, frozenset)):
         raise TypeError("a set of edges has no order, on which the rows depend; pass sorted(edges)")
-    if type(graph).__module__.startswith("networkx."):
-        raise TypeError(f"{type(graph).__qualname__} is a view of a graph; pass the graph itself")
     if isinstance(graph, Iterable) and not isinstance(graph, (str, bytes)):
         return "a list of edges", {"nodes", "num_nodes"}, _from_edges
     raise TypeError(
