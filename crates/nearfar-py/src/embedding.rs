@@ -14,9 +14,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::exception;
-use crate::graph::{Graph, PyIds, ids, names};
-use crate::options::{Keep, Memory, Options, Threads};
+use crate::graph::{Graph, PyIds, ids, integers, names, strings};
+use crate::options::{Keep, Memory, Options, Threads, parsed};
 use crate::work::{self, Caller};
+
+/// The entry of the record of an embedding that says what type the ids have, where their text does
+/// not: `TEXT` for strings such as "7". Files hold ids as text.
+const ID_TYPE: &str = "id_type";
+const TEXT: &str = "text";
 
 /// A vector for each node, in memory that NumPy can view.
 #[pyclass(frozen, module = "nearfar._nearfar")]
@@ -29,11 +34,17 @@ type Neighbors<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
 impl Embedding {
     /// Copies vectors from an array. By default the ids are 0, 1, 2, …
     #[new]
-    #[pyo3(signature = (vectors, ids=None))]
-    fn new(vectors: &Bound<'_, PyArray2<f32>>, ids: Option<Vec<String>>) -> PyResult<Self> {
+    #[pyo3(signature = (vectors, ids=None, text_ids=false))]
+    fn new(
+        vectors: &Bound<'_, PyArray2<f32>>,
+        ids: Option<Vec<String>>,
+        text_ids: bool,
+    ) -> PyResult<Self> {
         let (nodes, dim) = (vectors.shape()[0], vectors.shape()[1]);
         let numbers = vectors.readonly().as_array().iter().copied().collect();
-        Self::made(nearfar::embedding::Embedding::new(names(nodes, ids), dim, numbers))
+        let embedding = nearfar::embedding::Embedding::new(names(nodes, ids), dim, numbers);
+        let embedding = embedding.map_err(|error| exception(&error))?;
+        Ok(Self::of(if text_ids { record_text_ids(embedding) } else { embedding }))
     }
 
     /// Reads a file.
@@ -52,6 +63,9 @@ impl Embedding {
 
     /// The ids; `None` if they are 0, 1, 2, …
     fn ids(&self, py: Python<'_>) -> Option<PyIds> {
+        if self.0.provenance().get(ID_TYPE).is_some_and(|it| it == TEXT) {
+            return Some(PyIds::Strings(strings(self.0.ids())));
+        }
         ids(py, self.0.ids())
     }
 
@@ -93,20 +107,17 @@ impl Embedding {
     fn of(embedding: nearfar::embedding::Embedding) -> Self {
         Self(Arc::new(embedding))
     }
-
-    fn made(result: nearfar::Result<nearfar::embedding::Embedding>) -> PyResult<Self> {
-        result.map(Self::of).map_err(|error| exception(&error))
-    }
 }
 
 /// Trains a vector for every node of a graph.
 #[pyfunction]
-#[pyo3(signature = (graph, options, callback=None))]
+#[pyo3(signature = (graph, options, callback=None, text_ids=false))]
 pub(crate) fn embed(
     py: Python<'_>,
     graph: &Graph,
     options: &str,
     callback: Option<Py<PyAny>>,
+    text_ids: bool,
 ) -> PyResult<Embedding> {
     let mut options = Options::parse(options)?;
     let settings = options.settings()?;
@@ -130,9 +141,19 @@ pub(crate) fn embed(
         let budget = Budget { memory, ..Default::default() };
         let embedding = nearfar::embed(&graph, &settings, &budget, &mut observer)?;
         observer.recorder.finish()?;
-        Ok(embedding)
+        Ok(if text_ids { record_text_ids(embedding) } else { embedding })
     })
     .map(Embedding::of)
+}
+
+/// Records that the ids are strings, unless their text says so.
+fn record_text_ids(embedding: nearfar::embedding::Embedding) -> nearfar::embedding::Embedding {
+    if integers(embedding.ids()).is_none() {
+        return embedding;
+    }
+    let mut record = embedding.provenance().clone();
+    record.insert(ID_TYPE.to_owned(), TEXT.into());
+    embedding.with_provenance(record)
 }
 
 /// Reports the plan to the caller.
@@ -173,10 +194,4 @@ impl Sink for Observer<'_> {
         self.recorder.state(state, reply)?;
         Ok(reply)
     }
-}
-
-/// Parses the name of a choice.
-fn parsed<T: serde::de::DeserializeOwned>(keyword: &str, name: &str) -> PyResult<T> {
-    serde_json::from_value(name.into())
-        .map_err(|error| PyValueError::new_err(format!("{keyword}: {error}")))
 }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use nearfar::distance::{DistanceSummary, hops};
 use nearfar::error::Problem;
 use nearfar::graph::{
-    Dataset, Dropped, EdgeList, Labels, Node, NodeIds, Preset, ReadOptions, Splits, SynthConfig,
+    Components, Dataset, Direction, Dropped, EdgeList, Labels, Node, NodeIds, Origin, Preset,
+    ReadOptions, ReadSummary, Repeats, Splits, SynthConfig, UsedColumns,
 };
 use numpy::ndarray::ArrayView1;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Deserialize;
 
 use crate::error::keyword;
-use crate::options::Options;
+use crate::options::{Options, parsed};
 use crate::work;
 
 /// A graph with the labels and splits of its nodes.
@@ -24,6 +26,7 @@ pub(crate) struct Graph {
     labels: Option<Labels>,
     splits: Option<Splits>,
     dropped: Dropped,
+    origin: Origin,
     notes: Vec<Problem>,
 }
 
@@ -41,6 +44,19 @@ pub(crate) enum PyIds {
     Strings(Vec<String>),
 }
 
+/// How the caller stated the edges.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Stated {
+    /// Whether edges have a direction, where that is known.
+    directed: Option<bool>,
+    /// Whether the edges are the entries of a matrix.
+    matrix: bool,
+    /// The names of the columns of a frame: source, target, weight.
+    columns: Option<(String, String, Option<String>)>,
+    repeats: Repeats,
+}
+
 /// Sources, targets, and weights if the graph has them.
 type Edges<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<f32>>>);
@@ -50,7 +66,7 @@ impl Graph {
     /// Builds a graph from its edges. The default number of nodes is the largest row plus 1; the
     /// default ids are 0, 1, 2, …
     #[new]
-    #[pyo3(signature = (sources, targets, weights=None, nodes=None, ids=None))]
+    #[pyo3(signature = (sources, targets, weights=None, nodes=None, ids=None, stated="{}"))]
     fn new(
         py: Python<'_>,
         sources: Rows<'_>,
@@ -58,36 +74,37 @@ impl Graph {
         weights: Option<PyReadonlyArray1<'_, f32>>,
         nodes: Option<usize>,
         ids: Option<Vec<String>>,
+        stated: &str,
     ) -> PyResult<Self> {
+        let origin = Stated::parse(stated)?.origin();
         let (sources, targets) = (sources.read(nodes)?, targets.read(nodes)?);
         let weights = weights.map(|weights| weights.as_array().to_vec());
         let graph = work::run(py, None, None, move |_| {
             let pairs: Vec<(Node, Node)> = sources.into_iter().zip(targets).collect();
             let largest = pairs.iter().map(|(a, b)| a.max(b)).max();
             let nodes = nodes.unwrap_or(largest.map_or(0, |&row| row as usize + 1));
-            let (graph, dropped) = EdgeList { pairs, weights, ids: names(nodes, ids) }.build()?;
-            Ok(Dataset { dropped, ..Dataset::of(graph) })
+            EdgeList { pairs, weights, ids: names(nodes, ids) }.dataset(origin)
         })?;
         Ok(Self::from_dataset(graph))
     }
 
     /// Builds a graph with ids 0, 1, 2, … from a CSR matrix.
     #[staticmethod]
-    #[pyo3(signature = (offsets, targets, weights=None))]
+    #[pyo3(signature = (offsets, targets, weights=None, repeats="sum"))]
     fn from_rows(
         py: Python<'_>,
         offsets: Rows<'_>,
         targets: Rows<'_>,
         weights: Option<PyReadonlyArray1<'_, f32>>,
+        repeats: &str,
     ) -> PyResult<Self> {
+        let repeats = parsed("repeats", repeats)?;
         let (offsets, targets) = (offsets.read(None)?, targets.read(None)?);
         let weights = weights.map(|weights| weights.as_array().to_vec());
         let graph = work::run(py, None, None, move |_| {
             let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
             let ids = names(offsets.len().saturating_sub(1), None);
-            let rows = nearfar::graph::CsrRows { offsets, targets, weights, ids };
-            let (graph, dropped) = rows.build()?;
-            Ok(Dataset { dropped, ..Dataset::of(graph) })
+            nearfar::graph::CsrRows { offsets, targets, weights, ids }.dataset(repeats)
         })?;
         Ok(Self::from_dataset(graph))
     }
@@ -118,6 +135,23 @@ impl Graph {
         dropped.set_item("repeats", self.dropped.repeats)?;
         dropped.set_item("zero_weights", self.dropped.zero_weights)?;
         Ok(dropped)
+    }
+
+    /// What was read, in one line, without the time that it took.
+    fn summary(&self, source: String) -> String {
+        let graph = &self.shared;
+        let summary = ReadSummary {
+            source,
+            nodes: graph.nodes(),
+            edges: graph.edges(),
+            weighted: graph.is_weighted(),
+            components: Components::new(graph).len(),
+            origin: self.origin.clone(),
+            dropped: self.dropped,
+            notes: Vec::new(),
+            seconds: 0.0,
+        };
+        summary.text()
     }
 
     /// Warnings about how the file was read.
@@ -169,7 +203,8 @@ impl Graph {
             let largest = graph.induced(&rows);
             Ok((rows, largest))
         })?;
-        let graph = Self { dropped: self.dropped, ..Self::from_dataset(Dataset::of(largest)) };
+        let (dropped, origin) = (self.dropped, self.origin.clone());
+        let graph = Self { dropped, origin, ..Self::from_dataset(Dataset::of(largest)) };
         Ok((PyArray1::from_vec(py, rows), graph))
     }
 
@@ -200,8 +235,26 @@ impl Graph {
 
 impl Graph {
     fn from_dataset(dataset: Dataset) -> Self {
-        let Dataset { graph, labels, splits, dropped, notes, .. } = dataset;
-        Self { shared: Arc::new(graph), labels, splits, dropped, notes }
+        let Dataset { graph, labels, splits, dropped, origin, notes, .. } = dataset;
+        Self { shared: Arc::new(graph), labels, splits, dropped, origin, notes }
+    }
+}
+
+impl Stated {
+    fn parse(json: &str) -> PyResult<Self> {
+        serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn origin(self) -> Origin {
+        let direction = match self.directed {
+            _ if self.matrix => Direction::Entries,
+            Some(true) => Direction::Directed,
+            Some(false) => Direction::Undirected,
+            None => Direction::Unstated,
+        };
+        let columns =
+            self.columns.map(|(source, target, weight)| UsedColumns { source, target, weight });
+        Origin { direction, columns, repeats: self.repeats, ..Origin::default() }
     }
 }
 
@@ -241,14 +294,31 @@ pub(crate) fn ids(py: Python<'_>, ids: &NodeIds) -> Option<PyIds> {
     if let NodeIds::Range { start: 0, .. } = ids {
         return None;
     }
-    let strings: Vec<String> = (0..ids.len() as Node).map(|row| ids.get(row).into()).collect();
-    // Only canonical integers: 07 and 7 are different nodes.
-    let integer =
-        |string: &String| string.parse().ok().filter(|id: &i64| id.to_string() == *string);
-    Some(match strings.iter().map(integer).collect::<Option<Vec<i64>>>() {
+    Some(match integers(ids) {
         Some(integers) => PyIds::Integers(PyArray1::from_vec(py, integers).unbind()),
-        None => PyIds::Strings(strings),
+        None => PyIds::Strings(strings(ids)),
     })
+}
+
+/// The ids as integers if all of them are. Only canonical ones: 07 and 7 are different nodes.
+pub(crate) fn integers(ids: &NodeIds) -> Option<Vec<i64>> {
+    let rows = 0..ids.len() as Node;
+    let integer = |row| {
+        let id = ids.get(row);
+        id.parse().ok().filter(|integer: &i64| integer.to_string() == *id)
+    };
+    rows.map(integer).collect()
+}
+
+/// The ids as strings.
+pub(crate) fn strings(ids: &NodeIds) -> Vec<String> {
+    (0..ids.len() as Node).map(|row| ids.get(row).into()).collect()
+}
+
+/// The positions of the columns of sources and targets, and of that of weights, by their names.
+#[pyfunction]
+pub(crate) fn known_columns(names: Vec<String>) -> (Option<(usize, usize)>, Option<usize>) {
+    (nearfar::graph::known_ends(&names), nearfar::graph::known_weight(&names))
 }
 
 /// Reads a graph from a path, with the keywords of `ReadOptions`, or generates a built-in one.

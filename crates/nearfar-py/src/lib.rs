@@ -24,7 +24,7 @@ mod _nearfar {
     #[pymodule_export]
     use crate::evaluate::{classify, links, measure};
     #[pymodule_export]
-    use crate::graph::{Graph, read, synth};
+    use crate::graph::{Graph, known_columns, read, synth};
     #[pymodule_export]
     use crate::options::defaults;
     #[pymodule_export]

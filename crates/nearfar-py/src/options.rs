@@ -148,6 +148,12 @@ pub(crate) fn check<T>(result: nearfar::Result<T>) -> PyResult<T> {
     result.map_err(|error| exception(&error))
 }
 
+/// Parses the name of a choice.
+pub(crate) fn parsed<T: DeserializeOwned>(keyword: &str, name: &str) -> PyResult<T> {
+    serde_json::from_value(name.into())
+        .map_err(|error| PyValueError::new_err(format!("{keyword}: {error}")))
+}
+
 fn fields(config: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(config) {
         Ok(Value::Object(fields)) => fields,

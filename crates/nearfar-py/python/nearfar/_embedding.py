@@ -57,7 +57,7 @@ class Embedding:
         if len(set(ids.values)) < len(ids):
             raise ValueError("two vectors have the same node id; ids must be distinct")
         strings = ids.strings if ids.has_unique_strings else None
-        self._set(_nearfar.Embedding(array, strings), ids)
+        self._set(_nearfar.Embedding(array, strings, ids.is_text), ids)
 
     def _set(self, engine: _nearfar.Embedding, ids: Ids) -> None:
         self._engine, self._ids = engine, ids
@@ -141,16 +141,18 @@ class Embedding:
         """Write the vectors and ids to a file.
 
         The file is written to a temporary name first, so a failed call leaves no partial file. Ids
-        are written as strings.
+        are written as strings. ``load`` returns integers where all ids are such; strings that look
+        like integers (``"7"``) come back as strings from Parquet and safetensors, and as integers
+        from the other formats, which cannot tell.
 
         Parameters
         ----------
         path : str or path-like
             File to write. ``.npy`` stores the ids in a file ``NAME.nodes.tsv`` beside it; all other
             formats contain them.
-        format : {"npy", "word2vec", "parquet", "safetensors", "tsv"}, default=None
+        format : {"npy", "word2vec", "parquet", "safetensors", "tsv", "csv"}, default=None
             File format. ``None`` follows the file extension: ``.npy``, ``.w2v`` or ``.txt``,
-            ``.parquet``, ``.safetensors``, ``.tsv``.
+            ``.parquet``, ``.safetensors``, ``.tsv``, ``.csv``.
         """
         self._ids.check_strings()
         self._engine.save(os.fspath(path), format)
@@ -293,7 +295,7 @@ def embed(
     resume_anyway : bool, default=False
         With ``resume``, continue also from a checkpoint of an instruction set that this machine does
         not have. The result is then not that of an uninterrupted run, and a ``UserWarning`` says so.
-    weight, source, target, header, sep, repeats, nodes, num_nodes, largest_component
+    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, largest_component
         See ``Graph``.
 
     Returns
@@ -316,7 +318,7 @@ def embed(
     converted = as_graph("embed()", graph, _options.select(options, _options.GRAPH))
     keywords = _options.as_json(_options.select(options, _options.EMBED))
     with Observer(progress, callback) as observer:
-        engine = _nearfar.embed(converted._engine, keywords, observer)
+        engine = _nearfar.embed(converted._engine, keywords, observer, converted._ids.is_text)
     return _from_engine(engine, converted._ids)
 
 
@@ -333,12 +335,13 @@ def load(path: str | os.PathLike[str]) -> Embedding:
     ----------
     path : str or path-like
         File written by ``Embedding.save``, ``nearfar embed`` or another program, in NumPy, word2vec
-        (text or binary), Parquet, Safetensors or TSV format.
+        (text or binary), Parquet, Safetensors, TSV or CSV format.
 
     Returns
     -------
     Embedding
-        Its ids are integers if all of them can be, else strings.
+        Its ids are integers if all of them can be, else strings. Parquet and safetensors files
+        record where such ids were strings.
 
     Examples
     --------

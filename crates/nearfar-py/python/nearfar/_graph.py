@@ -13,7 +13,11 @@ import numpy.typing as npt
 
 from . import _inputs, _nearfar, _options
 from ._arrays import Integers
+from ._edges import Edges
 from ._ids import Ids
+
+#: How the weights of repeated edges are merged, in messages.
+_MERGED = {"sum": "the sum", "max": "the larger", "first": "the first"}
 
 
 class Graph:
@@ -28,32 +32,41 @@ class Graph:
     graph : path, graph, matrix, array, frame or list
         One of:
 
-        - a path to an edge list or dataset folder, or ``"builtin:karate"``, ``"builtin:sparse"``,
-          ``"builtin:moderate"``, ``"builtin:dense"``;
-        - a NetworkX or igraph graph;
-        - a SciPy sparse matrix of shape (n, n);
-        - an integer array of shape (m, 2) or (2, m);
-        - a PyTorch Geometric ``Data``;
-        - a pandas, polars or pyarrow frame with one row per edge;
-        - a list of pairs of ids.
+        - a path to a file in any format that the command line reads, or to a dataset folder; or
+          ``"builtin:karate"``, ``"builtin:sparse"``, ``"builtin:moderate"``, ``"builtin:dense"``;
+        - a NetworkX, igraph or DGL graph;
+        - an adjacency matrix of shape (n, n): a SciPy sparse matrix or array, a sparse or dense
+          PyTorch tensor, or a NumPy array;
+        - an integer array of shape (m, 2) or (2, m), or (m, 3) with weights. An array of shape (2, 2)
+          is two edges; one of shape (3, 3) is a matrix and has to be symmetric;
+        - a PyTorch Geometric ``Data``, or one edge type of a ``HeteroData``:
+          ``data["user", "rates", "film"]``, with node ids such as ``("user", 0)``;
+        - a pandas, polars or pyarrow frame with one row per edge, or a polars ``LazyFrame``;
+        - a list or generator of ``(source, target)`` or ``(source, target, weight)``;
+        - a dict with a list of neighbors for each node, or with a dict of weights.
     weight : str, int, array of shape (m,) or None, default="weight"
-        Name of the edge attribute or column with the weights, or the weights themselves; for a path,
-        the name of a column or its number from 1, by default as the file suggests. ``None`` makes the
-        graph unweighted. An edge without the attribute has weight 1. Weights must be
-        finite and ≥ 0.
+        Name of the edge attribute or column with the weights, or the weights themselves; for frames
+        and paths, also the number of the column from 1. By default the attribute ``weight``, and a
+        column with a usual name. ``None`` makes the graph unweighted. An edge without the attribute
+        has weight 1. Weights must be finite and ≥ 0.
     source, target : str or int, default=None
-        Names of a frame's columns; for a path, names of columns or their numbers from 1. ``None`` looks for source and target, src and dst, from and to,
-        or u and v.
+        Columns of a frame or of a path to a table: names, or numbers from 1. ``None`` looks for usual
+        pairs of names, such as source and target, src and dst, from and to.
+    no_weights : bool, default=False
+        Read no weights, as with ``weight=None``.
     header : bool or "auto", default="auto"
         For a path to a table of text: whether the first line names the columns.
     sep : str, default=None
         For a path to a table of text: the separator of columns, a character or ``"tab"``,
         ``"comma"``, ``"semicolon"``, ``"pipe"``, ``"space"``. ``None`` looks at the first lines.
+    input_format : str, default=None
+        For a path: the format, such as ``"metis"`` or ``"adjacency"``. ``None`` looks at the content,
+        then at the extension.
     repeats : {"sum", "max", "first"}, default="sum"
-        For a path: the weight of an edge that is listed more than once.
+        Weight of an edge that is listed more than once.
     nodes : sequence of ids or path, default=None
-        All node ids of a frame or list, so that isolated nodes are kept. For a path, a file with
-        one id per line.
+        All node ids of a frame, list or dict, so that isolated nodes are kept. For a path, a file
+        with one id per line.
     num_nodes : int, default=None
         Number of nodes of an integer array, so that isolated nodes at the end are kept. ``None``
         takes the largest id plus 1.
@@ -68,12 +81,16 @@ class Graph:
     Graph of 4 nodes and 2 edges: 'zoe', 'ann', 'bob', ...
     >>> graph.dropped
     {'self_loops': 1, 'repeats': 0, 'zero_weights': 0}
+    >>> graph.summary
+    'read list: 4 nodes, 2 edges, undirected, unweighted, 2 components, dropped 1 self-loop'
     """
 
     _engine: _nearfar.Graph
     _ids: Ids
     _labels: list[Any] | None = None
     _splits: list[str | None] | None = None
+    #: What ``summary`` calls the input.
+    _source: str = "Graph"
 
     def __init__(
         self,
@@ -82,19 +99,28 @@ class Graph:
         weight: Any = "weight",
         source: str | int | None = None,
         target: str | int | None = None,
+        no_weights: bool = False,
         header: bool | str = "auto",
         sep: str | None = None,
+        input_format: str | None = None,
         repeats: str = "sum",
         nodes: Any = None,
         num_nodes: int | None = None,
         largest_component: bool = False,
     ) -> None:
+        if repeats not in ("sum", "max", "first"):
+            raise ValueError(f"repeats={repeats!r}: expected 'sum', 'max' or 'first'")
+        if no_weights:
+            if weight is not None and not (isinstance(weight, str) and weight == "weight"):
+                raise ValueError("weight cannot be used with no_weights=True")
+            weight = None
         options = {
             "weight": weight,
             "source": source,
             "target": target,
             "header": header,
             "sep": sep,
+            "input_format": input_format,
             "repeats": repeats,
             "nodes": nodes,
             "num_nodes": num_nodes,
@@ -103,19 +129,22 @@ class Graph:
             _reject(options, "a Graph; set it when building the Graph")
             self._engine, self._ids = graph._engine, graph._ids
             self._labels, self._splits = graph._labels, graph._splits
+            self._source = graph._source
         elif isinstance(graph, (str, os.PathLike)):
             _reject({"num_nodes": num_nodes}, "a path; list isolated nodes in a file, with nodes")
-            self._engine = _nearfar.read(os.fspath(graph), _options.as_json(_of_file(options)))
+            if not (weight is None or isinstance(weight, (str, int))):
+                raise ValueError("weight cannot be an array with a path; name the column of the weights")
+            self._source = os.fspath(graph)
+            self._engine = _nearfar.read(self._source, _options.as_json(_of_file(options)))
             for note in self._engine.notes:
-                _warn(f"{os.fspath(graph)}: {note}")
+                _warn(f"{self._source}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
             self._labels, self._splits = _labels(self._engine), self._engine.splits
         else:
-            _reject({"header": header, "sep": sep}, "anything but a path to a table of text")
-            _reject({"repeats": repeats}, "anything but a path; merge the edges first")
             edges = _inputs.read(graph, options)
+            self._source = _type_name(graph)
             self._ids = edges.ids
-            self._engine = _build(edges)
+            self._engine = _build(edges, repeats)
         if self._engine.nodes < 2 or self._engine.edges == 0:
             raise ValueError(
                 f"the graph has {self.num_nodes} nodes and {self.num_edges} edges, self-loops not "
@@ -123,7 +152,7 @@ class Graph:
             )
         if weight is None and self._engine.weighted:
             sources, targets, _ = self._engine.edge_arrays()
-            self._engine = _build(_inputs.Edges(sources, targets, None, self._ids))
+            self._engine = _build(Edges(sources, targets, None, self._ids))
         if largest_component:
             rows, self._engine = self._engine.largest_component()
             if len(rows) < len(self._ids):
@@ -164,6 +193,11 @@ class Graph:
         return self._engine.dropped
 
     @property
+    def summary(self) -> str:
+        """What was read, in the line that every command prints, without the time."""
+        return self._engine.summary(self._source)
+
+    @property
     def labels(self) -> list[Any] | None:
         """Label of each node in row order; ``None`` if the graph has no labels.
 
@@ -197,7 +231,7 @@ class Graph:
         return self
 
     def __reduce__(self) -> Any:
-        state = (*self._engine.edge_arrays(), self._ids, self._labels, self._splits)
+        state = (*self._engine.edge_arrays(), self._ids, self._labels, self._splits, self._source)
         return _unpickled, state
 
 
@@ -211,8 +245,7 @@ def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]
     sources : node id or list of node ids
         Nodes to measure from.
     **options
-        Keyword arguments of ``Graph``: ``weight``, ``source``, ``target``, ``nodes``, ``num_nodes``,
-        ``largest_component``.
+        Keyword arguments of ``Graph``.
 
     Returns
     -------
@@ -252,8 +285,7 @@ def stats(graph: Any, *, sources: int | None = None, seed: int = 0, **options: A
     seed : int, default=0
         Seed of the random choice of nodes.
     **options
-        Keyword arguments of ``Graph``: ``weight``, ``source``, ``target``, ``nodes``, ``num_nodes``,
-        ``largest_component``.
+        Keyword arguments of ``Graph``.
 
     Returns
     -------
@@ -335,6 +367,7 @@ def synth(
     options = {name: value for name, value in given.items() if value is not None}
     engine = _nearfar.synth(preset, _options.as_json(options))
     graph = _from_engine(engine, Ids(range(engine.nodes)))
+    graph._source = "synth"
     graph._labels, graph._splits = _labels(engine), engine.splits
     return graph
 
@@ -377,24 +410,35 @@ def _reject(options: dict[str, Any], graph_type: str) -> None:
             raise ValueError(f"{name} cannot be used with {graph_type}")
 
 
-def _build(edges: _inputs.Edges) -> _nearfar.Graph:
+def _build(edges: Edges, repeats: str = "sum") -> _nearfar.Graph:
     if edges.offsets is not None:
         offsets, targets = _as_rows(edges.offsets), _as_rows(edges.targets)
-        return _nearfar.Graph.from_rows(offsets, targets, edges.weights)
+        return _nearfar.Graph.from_rows(offsets, targets, edges.weights, repeats)
     strings = edges.ids.strings if edges.ids.has_unique_strings else None
     sources, targets = _as_rows(edges.sources), _as_rows(edges.targets)
-    engine = _nearfar.Graph(sources, targets, edges.weights, len(edges.ids), strings)
-    if edges.directed:
-        _warn_if_asymmetric(engine, edges)
-    return engine
+    # A directed graph with both directions of every edge is an undirected one.
+    directed = (_warn_if_asymmetric(edges, repeats) or None) if edges.directed else edges.directed
+    stated = {"directed": directed, "matrix": edges.matrix, "columns": edges.columns, "repeats": repeats}
+    return _nearfar.Graph(
+        sources, targets, edges.weights, len(edges.ids), strings, json.dumps(stated)
+    )
+
+
+def _type_name(graph: Any) -> str:
+    """The type of a graph as in ``networkx.Graph``."""
+    kind = type(graph)
+    library = kind.__module__.partition(".")[0]
+    return kind.__qualname__ if library == "builtins" else f"{library}.{kind.__qualname__}"
 
 
 def _as_rows(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.int64)
 
 
-def _warn_if_asymmetric(engine: _nearfar.Graph, edges: _inputs.Edges) -> None:
-    """Warns if dropping the directions of edges loses information."""
+def _warn_if_asymmetric(edges: Edges, repeats: str) -> bool:
+    """Warns if dropping the directions of edges loses information; returns whether it does."""
+    if len(edges.sources) == 0:
+        return False
     forward = edges.sources.astype(np.int64) * len(edges.ids) + edges.targets
     backward = edges.targets.astype(np.int64) * len(edges.ids) + edges.sources
     keys, first = np.unique(forward, return_index=True)
@@ -409,8 +453,11 @@ def _warn_if_asymmetric(engine: _nearfar.Graph, edges: _inputs.Edges) -> None:
     elif edges.weights is not None and (edges.weights[first] != edges.weights[first][position]).any():
         _warn(
             "the graph is directed, and some edges differ in weight from their reverse edge; nearfar "
-            "treats all edges as undirected, and adds the two weights"
+            f"treats all edges as undirected, and takes {_MERGED[repeats]} of the two weights"
         )
+    else:
+        return False
+    return True
 
 
 def _warn(message: str) -> None:
@@ -438,8 +485,8 @@ def _from_engine(engine: _nearfar.Graph, ids: Ids) -> Graph:
 
 
 def _unpickled(
-    sources: Integers, targets: Integers, weights: Any, ids: Ids, labels: Any, splits: Any
+    sources: Integers, targets: Integers, weights: Any, ids: Ids, labels: Any, splits: Any, source: str
 ) -> Graph:
-    graph = _from_engine(_build(_inputs.Edges(sources, targets, weights, ids)), ids)
-    graph._labels, graph._splits = labels, splits
+    graph = _from_engine(_build(Edges(sources, targets, weights, ids)), ids)
+    graph._labels, graph._splits, graph._source = labels, splits, source
     return graph

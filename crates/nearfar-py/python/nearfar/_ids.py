@@ -42,6 +42,11 @@ class Ids:
             return None
         return [str(value) for value in self.values]
 
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether all ids are strings."""
+        return not isinstance(self.values, range) and all(isinstance(value, str) for value in self.values)
+
     def check_strings(self) -> None:
         """Raises ``ValueError`` if an id is empty as a string or two ids have the same string."""
         seen: dict[str, Hashable] = {}

@@ -11,8 +11,12 @@ VERSION: str
 
 def defaults() -> str: ...
 def embed(
-    graph: Graph, options: str, callback: Callable[[str], bool] | None = None
+    graph: Graph,
+    options: str,
+    callback: Callable[[str], bool] | None = None,
+    text_ids: bool = False,
 ) -> Embedding: ...
+def known_columns(names: list[str]) -> tuple[tuple[int, int] | None, int | None]: ...
 def classify(
     embedding: Embedding,
     labels: list[list[str]] | str,
@@ -44,12 +48,14 @@ class Graph:
         weights: npt.NDArray[np.float32] | None = None,
         nodes: int | None = None,
         ids: list[str] | None = None,
+        stated: str = "{}",
     ) -> Graph: ...
     @staticmethod
     def from_rows(
         offsets: npt.NDArray[Any],
         targets: npt.NDArray[Any],
         weights: npt.NDArray[np.float32] | None = None,
+        repeats: str = "sum",
     ) -> Graph: ...
     @property
     def nodes(self) -> int: ...
@@ -61,6 +67,7 @@ class Graph:
     def dropped(self) -> dict[str, int]: ...
     @property
     def notes(self) -> list[str]: ...
+    def summary(self, source: str) -> str: ...
     @property
     def labels(self) -> tuple[list[str], list[list[int]]] | None: ...
     @property
@@ -75,7 +82,10 @@ class Graph:
 
 class Embedding:
     def __new__(
-        cls, vectors: npt.NDArray[np.float32], ids: list[str] | None = None
+        cls,
+        vectors: npt.NDArray[np.float32],
+        ids: list[str] | None = None,
+        text_ids: bool = False,
     ) -> Embedding: ...
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Embedding: ...

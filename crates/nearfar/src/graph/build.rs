@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::storage::{Direction, Storage, storage};
-use super::{Graph, Node, NodeIds};
+use super::{Dataset, Graph, Node, NodeIds, Origin};
 use crate::error::{Error, Problem, Result};
 use crate::memory;
 
@@ -81,6 +81,22 @@ impl EdgeList {
     pub fn build(self) -> Result<(Graph, Dropped)> {
         let built = self.build_as(Direction::default(), Repeats::default())?;
         Ok((built.graph, built.dropped))
+    }
+
+    /// The graph as a dataset. `origin` says how the edges were stated: their direction, and how
+    /// weights of repeated edges are merged.
+    ///
+    /// ```
+    /// use nearfar::graph::{EdgeList, NodeIds, Origin, Repeats};
+    /// let ids = NodeIds::Range { start: 0, len: 2 };
+    /// let list = EdgeList { pairs: vec![(0, 1); 2], weights: Some(vec![3.0, 4.0]), ids };
+    /// let origin = Origin { repeats: Repeats::Max, ..Origin::default() };
+    /// assert_eq!(list.dataset(origin)?.graph.weights(0), Some(&[4.0][..]));
+    /// # Ok::<(), nearfar::Error>(())
+    /// ```
+    pub fn dataset(self, origin: Origin) -> Result<Dataset> {
+        let Built { graph, dropped, storage } = self.build_as(origin.direction, origin.repeats)?;
+        Ok(Dataset { dropped, origin: Origin { storage, ..origin }, ..Dataset::of(graph) })
     }
 
     /// Builds the graph of a list with this direction; merges repeated edges by this rule.

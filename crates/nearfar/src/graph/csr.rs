@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Dropped, EdgeList, Graph, Node, NodeIds};
+use super::{
+    Dataset, Direction, Dropped, EdgeList, Graph, Node, NodeIds, Origin, Repeats, Storage,
+};
 use crate::error::{Error, Result};
 
 /// Compressed sparse rows: the neighbours of row r are `targets[offsets[r]..offsets[r + 1]]`.
@@ -35,6 +37,14 @@ pub struct CsrRows {
 impl CsrRows {
     /// Builds the graph that [`EdgeList::build`] would build from all entries in order.
     pub fn build(self) -> Result<(Graph, Dropped)> {
+        let Dataset { graph, dropped, .. } = self.dataset(Repeats::default())?;
+        Ok((graph, dropped))
+    }
+
+    /// The graph as a dataset of a matrix; the weights of repeated entries, and of the two entries of
+    /// an edge if they differ, are merged as given.
+    pub fn dataset(self, repeats: Repeats) -> Result<Dataset> {
+        let origin = Origin { direction: Direction::Entries, repeats, ..Origin::default() };
         let Self { offsets, targets, weights, ids } = &self;
         let increasing = offsets.is_sorted() && offsets.first() == Some(&0);
         if !increasing || offsets.len() != ids.len() + 1 || offsets.last() != Some(&targets.len()) {
@@ -44,7 +54,9 @@ impl CsrRows {
         }
         if weights.as_ref().is_none_or(|weights| weights.len() == targets.len()) && self.is_graph()
         {
-            return Ok(self.without_loops());
+            let (graph, dropped) = self.without_loops();
+            let origin = Origin { storage: Storage::Both, ..origin };
+            return Ok(Dataset { dropped, origin, ..Dataset::of(graph) });
         }
         let row = |(row, bounds): (usize, &[usize])| {
             let row = row as Node;
@@ -52,7 +64,7 @@ impl CsrRows {
         };
         let pairs = offsets.windows(2).enumerate().flat_map(row).collect();
         let Self { weights, ids, .. } = self;
-        EdgeList { pairs, weights, ids }.build()
+        EdgeList { pairs, weights, ids }.dataset(origin)
     }
 
     /// Whether this is a graph already, except for self-loops.

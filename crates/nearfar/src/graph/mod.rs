@@ -20,7 +20,9 @@ pub use dataset::Dataset;
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
 pub use labels::{Labels, Split, Splits};
-pub use read::{Column, Header, InputFormat, ReadOptions, Separator, read};
+pub use read::{
+    Column, Header, InputFormat, ReadOptions, Separator, known_ends, known_weight, read,
+};
 pub use stats::GraphStats;
 pub use storage::{Direction, Storage};
 pub use summary::{Origin, ReadSummary, UsedColumns};

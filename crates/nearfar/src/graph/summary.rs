@@ -1,6 +1,6 @@
 //! What was read, for the user: one line, or an entry of JSON.
 
-use std::fmt::{self, Display};
+use std::fmt::{self, Display, Write as _};
 
 use serde::{Serialize, Serializer};
 
@@ -88,6 +88,53 @@ impl ReadSummary {
         }
     }
 
+    /// The line without the time, which is the same in every run.
+    pub fn text(&self) -> String {
+        let Self { origin, dropped, .. } = self;
+        let mut text = format!("read {}: ", self.source);
+        // Writing to a String cannot fail.
+        if let Some(format) = origin.format {
+            let _ = write!(text, "{format}, ");
+        }
+        let _ = write!(
+            text,
+            "{}, {}, {}, {}",
+            counted(self.nodes, "node"),
+            counted(self.edges, "edge"),
+            self.direction(),
+            if self.weighted { "weighted" } else { "unweighted" },
+        );
+        let _ = write!(text, ", {}", counted(self.components, "component"));
+        if let Some(line) = origin.header {
+            let _ = write!(text, ", header in line {line}");
+        }
+        if let Some(UsedColumns { source, target, weight }) = &origin.columns {
+            let _ = write!(text, ", columns {source} and {target}");
+            if let Some(weight) = weight {
+                let _ = write!(text, ", weights from {weight}");
+            }
+        }
+        if dropped.repeats > 0 {
+            let _ = write!(text, ", merged {}", counted(dropped.repeats, "repeated edge"));
+            text.push_str(match (self.weighted, origin.repeats) {
+                (false, _) => "",
+                (true, Repeats::Sum) => " (weights added)",
+                (true, Repeats::Max) => " (largest weights)",
+                (true, Repeats::First) => " (first weights)",
+            });
+        }
+        let dropped: Vec<String> =
+            [(dropped.self_loops, "self-loop"), (dropped.zero_weights, "zero-weight edge")]
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, noun)| counted(count, noun))
+                .collect();
+        if !dropped.is_empty() {
+            let _ = write!(text, ", dropped {}", dropped.join(" and "));
+        }
+        text
+    }
+
     /// The direction of the edges, as stated and as read.
     fn direction(&self) -> String {
         let merged = match (self.weighted, self.origin.repeats) {
@@ -111,48 +158,7 @@ impl ReadSummary {
 
 impl Display for ReadSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { origin, dropped, .. } = self;
-        write!(f, "read {}: ", self.source)?;
-        if let Some(format) = origin.format {
-            write!(f, "{format}, ")?;
-        }
-        write!(
-            f,
-            "{}, {}, {}, {}",
-            counted(self.nodes, "node"),
-            counted(self.edges, "edge"),
-            self.direction(),
-            if self.weighted { "weighted" } else { "unweighted" },
-        )?;
-        write!(f, ", {}", counted(self.components, "component"))?;
-        if let Some(line) = origin.header {
-            write!(f, ", header in line {line}")?;
-        }
-        if let Some(UsedColumns { source, target, weight }) = &origin.columns {
-            write!(f, ", columns {source} and {target}")?;
-            if let Some(weight) = weight {
-                write!(f, ", weights from {weight}")?;
-            }
-        }
-        if dropped.repeats > 0 {
-            write!(f, ", merged {}", counted(dropped.repeats, "repeated edge"))?;
-            match (self.weighted, origin.repeats) {
-                (false, _) => {}
-                (true, Repeats::Sum) => write!(f, " (weights added)")?,
-                (true, Repeats::Max) => write!(f, " (largest weights)")?,
-                (true, Repeats::First) => write!(f, " (first weights)")?,
-            }
-        }
-        let dropped: Vec<String> =
-            [(dropped.self_loops, "self-loop"), (dropped.zero_weights, "zero-weight edge")]
-                .into_iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, noun)| counted(count, noun))
-                .collect();
-        if !dropped.is_empty() {
-            write!(f, ", dropped {}", dropped.join(" and "))?;
-        }
-        write!(f, " ({:.2} s)", self.seconds)
+        write!(f, "{} ({:.2} s)", self.text(), self.seconds)
     }
 }
 

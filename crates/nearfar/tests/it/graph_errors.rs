@@ -285,6 +285,11 @@ fn metis_and_lists() {
         check("a.metis", content, expected);
     }
     check("a.adjlist", "\tb\n", ":1: an empty id; expected a node first");
+    check(
+        "a.adjlist",
+        "a 1\nb {'weight': 2}\n",
+        ":2: this is NetworkX's multiline adjacency list; write the graph with write_edgelist",
+    );
     check("a.adjlist", "#\n", ": no edges found; expected lines 'node neighbour neighbour …'");
     check(
         "a.edgelist",

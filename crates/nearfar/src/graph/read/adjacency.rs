@@ -28,6 +28,14 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         if node.is_empty() {
             return Err(Error::line(path, number, "an empty id; expected a node first"));
         }
+        if line.contains('{') {
+            // Its lines `b {'weight': 1}` would be read as nodes.
+            return Err(Error::line(
+                path,
+                number,
+                "this is NetworkX's multiline adjacency list; write the graph with write_edgelist",
+            ));
+        }
         edges.add_node(Id::Text(node));
         for neighbour in fields.filter(|field| !field.is_empty()) {
             edges.push(Id::Text(node), Id::Text(neighbour));

@@ -1,10 +1,13 @@
 //! Edges in Arrow IPC: files, `.arrow` and `.feather` (version 2), and streams.
 //!
-//! A file is `ARROW1`, two zeros, a stream of messages, and a footer that says where they are. The
-//! stream is all that is read. Columns are chosen as in other tables.
+//! A file is `ARROW1`, two zeros, messages, and a footer with the schema and the position of each
+//! message. What else is between them is not read: polars writes no valid stream there. Columns are
+//! chosen as in other tables.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,9 +16,10 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
-use arrow_ipc::reader::StreamDecoder;
-use arrow_ipc::{MessageHeader, root_as_message};
-use arrow_schema::{DataType, Schema};
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
+use arrow_schema::{DataType, Schema, SchemaRef};
 
 use super::super::Origin;
 use super::attributes::without;
@@ -43,20 +47,14 @@ fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
 fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let bytes = Buffer::from_vec(read_all(path)?);
     let size = bytes.len() as u64;
-    let mut messages = Messages::of(bytes).map_err(|error| broken(path, error))?;
-    let mut decoder = StreamDecoder::new();
+    let mut source = Source::of(bytes).map_err(|error| broken(path, error))?;
     let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
     let mut chosen = None;
     let mut weights = None;
     let mut row = 0;
-    while let Some(mut message) = messages.next().map_err(|error| broken(path, error))? {
-        // A message without a body is decoded only with the next one.
-        let mut batches = Vec::new();
-        while !message.is_empty() {
-            batches.extend(decoder.decode(&mut message).map_err(|error| broken(path, error))?);
-        }
+    while let Some(batches) = source.next().map_err(|error| broken(path, error))? {
         if chosen.is_none()
-            && let Some(schema) = decoder.schema()
+            && let Some(schema) = source.schema()
         {
             let choice = table(&schema).choose(options);
             let choice = choice.map_err(|problem| Error::file(path, problem))?;
@@ -78,70 +76,133 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     Ok(EdgeFile { origin, notes: choice.notes, ..edges.finish(weights, 2 * size) })
 }
 
-/// The messages of a stream, each with its body. What their headers claim is checked before they
-/// are decoded, because the decoder allocates for it.
-struct Messages {
-    rest: Buffer,
+/// The messages of a stream or file, each with its body. What their headers claim is checked before
+/// they are decoded, because the decoder allocates for it.
+enum Source {
+    Stream {
+        rest: Buffer,
+        decoder: StreamDecoder,
+    },
+    /// A file has a footer with the schema and the positions of the messages; what is between
+    /// them is not read.
+    File {
+        bytes: Buffer,
+        blocks: VecDeque<(MessageHeader, Block)>,
+        schema: SchemaRef,
+        decoder: FileDecoder,
+    },
 }
 
-impl Messages {
-    fn of(bytes: Buffer) -> Result<Self, &'static str> {
+impl Source {
+    fn of(bytes: Buffer) -> Result<Self, String> {
         const MAGIC: &[u8] = b"ARROW1";
         if !bytes.starts_with(MAGIC) {
-            return Ok(Self { rest: bytes });
+            return Ok(Self::Stream { rest: bytes, decoder: StreamDecoder::new() });
         }
-        // The magic is also at the end.
-        if bytes.len() < 16 || !bytes.ends_with(MAGIC) {
-            return Err("the footer is missing");
-        }
-        Ok(Self { rest: bytes.slice(8) })
+        // The magic is also at the end, after the length of the footer.
+        let missing = || "the footer is missing".to_owned();
+        let (before, end) = bytes.split_last_chunk::<10>().ok_or_else(missing)?;
+        let length = read_footer_length(*end).map_err(|_| missing())?;
+        let start = before.len().checked_sub(length).ok_or_else(missing)?;
+        let footer = root_as_footer(&before[start..]).map_err(|error| error.to_string())?;
+        let schema = footer.schema().ok_or("the footer has no schema")?;
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| error.to_string())?);
+        let decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
+        let dictionaries = footer.dictionaries().into_iter().flatten();
+        let batches = footer.recordBatches().into_iter().flatten();
+        let blocks = dictionaries
+            .map(|block| (MessageHeader::DictionaryBatch, *block))
+            .chain(batches.map(|block| (MessageHeader::RecordBatch, *block)))
+            .collect();
+        Ok(Self::File { bytes, blocks, schema, decoder })
     }
 
-    /// The next message.
-    fn next(&mut self) -> Result<Option<Buffer>, String> {
-        const CONTINUATION: [u8; 4] = [0xff; 4];
-        let truncated = || "the stream ends in the middle of a message".to_owned();
-        let bytes = self.rest.as_slice();
-        // Before version 0.15, there was no continuation mark.
-        let prefix = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
-        if bytes.is_empty() {
-            return Ok(None);
+    /// The schema, once it has been read.
+    fn schema(&self) -> Option<SchemaRef> {
+        match self {
+            Self::Stream { decoder, .. } => decoder.schema(),
+            Self::File { schema, .. } => Some(Arc::clone(schema)),
         }
-        let length = bytes.get(prefix - 4..prefix).ok_or_else(truncated)?;
-        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
-        if length == 0 {
-            return Ok(None);
-        }
-        let header = bytes.get(prefix..prefix + length).ok_or_else(truncated)?;
-        let message = root_as_message(header).map_err(|error| error.to_string())?;
-        let body = usize::try_from(message.bodyLength()).map_err(|_| truncated())?;
-        let end = (prefix + length).checked_add(body).filter(|&end| end <= bytes.len());
-        let end = end.ok_or_else(truncated)?;
-        let body = &bytes[prefix + length..end];
-        let batch = match message.header_type() {
-            MessageHeader::RecordBatch => message.header_as_record_batch(),
-            MessageHeader::DictionaryBatch => {
-                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
-            }
-            _ => None,
-        };
-        if let Some(batch) = batch {
-            let compressed = batch.compression().is_some();
-            for buffer in batch.buffers().iter().flatten() {
-                let range = usize::try_from(buffer.offset())
-                    .ok()
-                    .zip(usize::try_from(buffer.length()).ok())
-                    .and_then(|(start, length)| Some(start..start.checked_add(length)?));
-                let bytes = range.and_then(|range| body.get(range)).ok_or_else(truncated)?;
-                if compressed {
-                    check_size(bytes)?;
-                }
-            }
-        }
-        let message = self.rest.slice_with_length(0, end);
-        self.rest.advance(end);
-        Ok(Some(message))
     }
+
+    /// The rows of the next message; none if it has something else.
+    fn next(&mut self) -> Result<Option<Vec<RecordBatch>>, String> {
+        match self {
+            Self::Stream { rest, decoder } => {
+                let Some(end) = message_end(rest)? else { return Ok(None) };
+                let mut message = rest.slice_with_length(0, end);
+                rest.advance(end);
+                // A message without a body is decoded only with the next one.
+                let mut batches = Vec::new();
+                while !message.is_empty() {
+                    batches
+                        .extend(decoder.decode(&mut message).map_err(|error| error.to_string())?);
+                }
+                Ok(Some(batches))
+            }
+            Self::File { bytes, blocks, decoder, .. } => {
+                let Some((kind, block)) = blocks.pop_front() else { return Ok(None) };
+                let outside = || "the footer names a message outside of the file".to_owned();
+                let start = usize::try_from(block.offset()).map_err(|_| outside())?;
+                let rest = bytes.get(start..).ok_or_else(outside)?;
+                let end = message_end(rest)?.ok_or_else(outside)?;
+                let claimed = i64::from(block.metaDataLength()).checked_add(block.bodyLength());
+                if claimed.and_then(|length| usize::try_from(length).ok()) != Some(end) {
+                    return Err("the footer and a message differ in its length".to_owned());
+                }
+                let message = bytes.slice_with_length(start, end);
+                let batch = if kind == MessageHeader::DictionaryBatch {
+                    decoder.read_dictionary(&block, &message).map(|()| None)
+                } else {
+                    decoder.read_record_batch(&block, &message)
+                };
+                Ok(Some(batch.map_err(|error| error.to_string())?.into_iter().collect()))
+            }
+        }
+    }
+}
+
+/// The length of the first message with its body, after checking what its header claims.
+fn message_end(bytes: &[u8]) -> Result<Option<usize>, String> {
+    const CONTINUATION: [u8; 4] = [0xff; 4];
+    let truncated = || "the stream ends in the middle of a message".to_owned();
+    // Before version 0.15, there was no continuation mark.
+    let prefix = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let length = bytes.get(prefix - 4..prefix).ok_or_else(truncated)?;
+    let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+    if length == 0 {
+        return Ok(None);
+    }
+    let header = bytes.get(prefix..prefix + length).ok_or_else(truncated)?;
+    let message = root_as_message(header).map_err(|error| error.to_string())?;
+    let body = usize::try_from(message.bodyLength()).map_err(|_| truncated())?;
+    let end = (prefix + length).checked_add(body).filter(|&end| end <= bytes.len());
+    let end = end.ok_or_else(truncated)?;
+    let body = &bytes[prefix + length..end];
+    let batch = match message.header_type() {
+        MessageHeader::RecordBatch => message.header_as_record_batch(),
+        MessageHeader::DictionaryBatch => {
+            message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+        }
+        _ => None,
+    };
+    if let Some(batch) = batch {
+        let compressed = batch.compression().is_some();
+        for buffer in batch.buffers().iter().flatten() {
+            let range = usize::try_from(buffer.offset())
+                .ok()
+                .zip(usize::try_from(buffer.length()).ok())
+                .and_then(|(start, length)| Some(start..start.checked_add(length)?));
+            let bytes = range.and_then(|range| body.get(range)).ok_or_else(truncated)?;
+            if compressed {
+                check_size(bytes)?;
+            }
+        }
+    }
+    Ok(Some(end))
 }
 
 /// Checks the size that a compressed buffer claims to have. The highest ratio of the codecs is that

@@ -211,8 +211,9 @@ fn other_end(at: usize) -> usize {
     usize::from(at == 0)
 }
 
-/// The columns of sources and targets, if their names are a usual pair.
-pub(super) fn known_ends(names: &[String]) -> Option<(usize, usize)> {
+/// The positions of the columns of sources and targets, if their names are a usual pair, such as
+/// `src` and `dst`.
+pub fn known_ends(names: &[String]) -> Option<(usize, usize)> {
     let names: Vec<String> = names.iter().map(|name| normalised(name)).collect();
     let find = |name: &str| names.iter().position(|found| found == name);
     let known = PAIRS.iter().find_map(|&(a, b)| Some((find(a)?, find(b)?)));
@@ -227,6 +228,11 @@ pub(super) fn known_ends(names: &[String]) -> Option<(usize, usize)> {
         let pairs = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
         pairs.into_iter().find(|&(a, b)| same(&names[a], &names[b]))
     })
+}
+
+/// The position of the column of weights, if it has a usual name.
+pub fn known_weight(names: &[String]) -> Option<usize> {
+    WEIGHTS.iter().find_map(|weight| names.iter().position(|name| normalised(name) == *weight))
 }
 
 /// Whether a text is a usual name of a column: one of a pair, a noun for what is linked, or an

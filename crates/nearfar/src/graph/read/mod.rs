@@ -44,6 +44,7 @@ use crate::error::{Error, Problem, Result};
 use crate::file::spool;
 use crate::memory;
 
+pub use columns::{known_ends, known_weight};
 pub use detect::InputFormat;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
