@@ -285,6 +285,51 @@ fn the_heaviest_nodes_are_drawn_by_their_weight() {
     }
 }
 
+/// Nearly all nodes are near the hub. The end of its tail is far from it, and the other component is too,
+/// at less than the largest distance: both are among the heaviest.
+#[test]
+fn far_nodes_within_and_outside_a_component_are_drawn_by_their_weight() {
+    const LEAVES: Node = 400;
+    let (tail, other) = (LEAVES + 25, LEAVES + 25 + 31);
+    let mut edges: Vec<_> = (1..=LEAVES).map(|leaf| (0, leaf)).collect();
+    edges.extend((LEAVES..tail).map(|a| (a, a + 1)));
+    edges.extend((tail + 1..other).map(|a| (a, a + 1)));
+    let graph = Arc::new(graph(other as usize + 1, &edges));
+    let distances = Distances::new(&graph, Some(21));
+    let landmarks = naive::Landmarks::new(&graph, &distances, 50);
+    let config = |negatives, strategy| NegativeConfig {
+        negatives,
+        strategy,
+        gamma: 4.0,
+        far: Far::Hops(21),
+        landmarks: Some(LandmarkCount::Count(50)),
+        ..Default::default()
+    };
+    for strategy in [Strategy::Table, Strategy::Levels] {
+        let sampler = sampler(&graph, &config(Negatives::Distance, strategy));
+        check(&format!("{strategy:?}"), &*sampler, |i| {
+            (i < 3).then(|| naive::distance(&distances, i, 4.0))
+        });
+    }
+    let sampler = sampler(&graph, &config(Negatives::LandmarkApprox, Strategy::Auto));
+    check("landmark-approx", &*sampler, |i| {
+        (i < 3).then(|| naive::landmark_approx(&distances, &landmarks, i, 4.0))
+    });
+}
+
+#[test]
+fn a_centre_without_negatives_has_probabilities_of_zero() {
+    let hub = Arc::new(star(9));
+    let config = NegativeConfig { negatives: Negatives::Edge, ..Default::default() };
+    let sampler = sampler(&hub, &config);
+    let mut probabilities = [f64::NAN; 9];
+    sampler.probabilities(0, &mut probabilities);
+    assert!(probabilities.iter().all(|p| p.to_bits() == 0), "{probabilities:?}");
+    let mut negatives = [7; 3];
+    sampler.fill(0, &mut Rng::new(0, Purpose::Negative, 0, 0), &mut negatives);
+    assert_eq!((negatives, sampler.has_negatives(0)), ([7; 3], false));
+}
+
 /// With lists of different lengths, and enough draws that a row of a table is read ahead.
 #[test]
 fn lists_are_filled_as_one_by_one() {
