@@ -6,6 +6,7 @@ use nearfar::Budget;
 use nearfar::distance::{Levels, MultiSourceBfs, SOURCES};
 use nearfar::graph::Graph;
 use nearfar::negative::{Demand, LandmarkCount, NegativeConfig, NegativePlan, Negatives, Strategy};
+use nearfar::rng::{Purpose, Rng};
 
 use crate::graphs::{self, graph, path, random, star};
 
@@ -283,6 +284,22 @@ fn summaries_say_what_was_chosen() {
     };
     assert_eq!(summary(&one, large, None), "landmark-approx (1 landmark, 36 kB)");
     assert_eq!(summary(&law(Negatives::Degree), large, None), "degree");
+}
+
+/// Both are the same law, but a table and searches draw different nodes from the same stream.
+#[test]
+fn the_strategy_that_was_planned_is_built() {
+    let graph = Arc::new(random(100, 200, 1));
+    let draws = |strategy| {
+        let config = NegativeConfig { strategy, ..law(Negatives::Distance) };
+        let plan = plan(&graph, &config, &Budget::default(), &Demand::default()).unwrap();
+        let mut draws = [0; 50];
+        let mut rng = Rng::new(1, Purpose::Negative, 0, 0);
+        plan.build(&graph).unwrap().fill(0, &mut rng, &mut draws);
+        draws
+    };
+    assert_eq!(draws(Strategy::Auto), draws(Strategy::Table));
+    assert_ne!(draws(Strategy::Levels), draws(Strategy::Table));
 }
 
 #[test]
