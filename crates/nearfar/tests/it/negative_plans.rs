@@ -6,6 +6,7 @@ use nearfar::Budget;
 use nearfar::distance::{Levels, MultiSourceBfs, SOURCES};
 use nearfar::graph::Graph;
 use nearfar::negative::{Demand, LandmarkCount, NegativeConfig, NegativePlan, Negatives, Strategy};
+use nearfar::rng::{Purpose, Rng};
 
 use crate::graphs::{self, graph, path, random, star};
 
@@ -115,6 +116,20 @@ fn exact_distances_take_a_table_or_a_search_on_each_thread() {
     });
     assert_eq!((levels.building, levels.kept), (3 * Levels::bytes(2000), 3 * Levels::bytes(2000)));
 
+    // Of four threads as many search as fit the memory.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    for (searches, memory) in [(4, 5.0), (4, 4.0), (3, 3.9), (2, 2.0)] {
+        let memory = table.kept + (memory * search as f64) as u64;
+        let budget = Budget { memory, ..Default::default() };
+        let plan = pool.install(|| {
+            NegativePlan::new(&graph, &config(Strategy::Table), &budget, &nothing).unwrap()
+        });
+        assert_eq!(plan.building, table.kept + searches * search);
+    }
+    // While rows are prepared, how often each of up to 199 hops occurs in each.
+    let long = plan(&path(200), &config(Strategy::Table), &allowed, &nothing).unwrap();
+    assert_eq!(long.building, long.kept + 200 * (24 + 4 * 200));
+
     // Nodes by component, and where each one's component begins and ends.
     let whole = plan(&path(60), &config(Strategy::Table), &allowed, &nothing).unwrap();
     let edges: Vec<_> = (1..60).filter(|&b| b != 30).map(|b| (b - 1, b)).collect();
@@ -222,6 +237,12 @@ fn plans_that_do_not_fit_say_why_and_what_would() {
         "an exact hop table needs 7.0 MB beside the 8.0 MB of training and about 16 ms; 9.0 MB and \
          2 s are allowed; use --negatives landmark-approx or raise --max-memory"
     );
+    // Training is named where a table would fit without it, and does take memory.
+    let alone = "an exact hop table needs 7.0 MB and about 16 ms; 5.0 MB and 2 s are allowed; use ";
+    assert!(error(&distance, 5_000_000, 0).starts_with(alone));
+    let no_room =
+        "an exact hop table needs 7.0 MB and about 16 ms; 3.0 MB and 2 s are allowed; use ";
+    assert!(error(&distance, 3_000_000, 8_000_000).starts_with(no_room));
     let table = NegativeConfig { strategy: Strategy::Table, ..distance };
     let needed = "negatives by distance need 4.1 MB, training 8.0 MB: 12 MB at their peak, and 9.0 MB \
                   are allowed; use --strategy levels, --negatives landmark-approx or raise \
@@ -263,6 +284,22 @@ fn summaries_say_what_was_chosen() {
     };
     assert_eq!(summary(&one, large, None), "landmark-approx (1 landmark, 36 kB)");
     assert_eq!(summary(&law(Negatives::Degree), large, None), "degree");
+}
+
+/// Both are the same law, but a table and searches draw different nodes from the same stream.
+#[test]
+fn the_strategy_that_was_planned_is_built() {
+    let graph = Arc::new(random(100, 200, 1));
+    let draws = |strategy| {
+        let config = NegativeConfig { strategy, ..law(Negatives::Distance) };
+        let plan = plan(&graph, &config, &Budget::default(), &Demand::default()).unwrap();
+        let mut draws = [0; 50];
+        let mut rng = Rng::new(1, Purpose::Negative, 0, 0);
+        plan.build(&graph).unwrap().fill(0, &mut rng, &mut draws);
+        draws
+    };
+    assert_eq!(draws(Strategy::Auto), draws(Strategy::Table));
+    assert_ne!(draws(Strategy::Levels), draws(Strategy::Table));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::naive::{self, Distances};
 
 const DRAWS: usize = 20_000;
 
-fn sampler(graph: &Arc<Graph>, config: &NegativeConfig) -> Box<dyn NegativeSampler> {
+pub(crate) fn sampler(graph: &Arc<Graph>, config: &NegativeConfig) -> Box<dyn NegativeSampler> {
     NegativePlan::new(graph, config, &Budget::default(), &Demand::default())
         .unwrap()
         .build(graph)
@@ -47,7 +47,11 @@ fn disconnected() -> Vec<(&'static str, Arc<Graph>)> {
 
 /// Compares probabilities and draws of every centre with the expected distribution. `expected`
 /// returns `None` after the last centre, and NaN for a centre without negatives.
-fn check(what: &str, sampler: &dyn NegativeSampler, expected: impl Fn(usize) -> Option<Vec<f64>>) {
+pub(crate) fn check(
+    what: &str,
+    sampler: &dyn NegativeSampler,
+    expected: impl Fn(usize) -> Option<Vec<f64>>,
+) {
     let mut out = vec![0; DRAWS];
     for centre in 0.. {
         let Some(expected) = expected(centre) else { break };
@@ -241,69 +245,6 @@ fn distances_over_255_hops_are_not_truncated() {
     check("long path by landmarks", &*sampler(&graph, &config), |i| {
         (i < 400).then(|| naive::landmark_approx(&distances, &landmarks, i, 1.0))
     });
-}
-
-/// Weights so uneven that the heaviest are listed: the far end of a path at a high power, and the few
-/// nodes of small components at a great distance from a large one.
-#[test]
-fn the_heaviest_nodes_are_drawn_by_their_weight() {
-    // The components before and after the large one; its nodes are 2 to 41.
-    let edges: Vec<_> = (2..41).map(|node| (node, node + 1)).chain([(0, 1)]).collect();
-    let separate = Arc::new(graph(44, &edges));
-    for (name, graph, gamma, far) in
-        [("path", Arc::new(path(60)), 14.0, None), ("separate", separate, 1.0, Some(5000))]
-    {
-        let distances = Distances::new(&graph, far);
-        let config = |negatives, strategy, count| NegativeConfig {
-            negatives,
-            strategy,
-            gamma,
-            far: far.map_or(Far::Auto, Far::Hops),
-            landmarks: Some(LandmarkCount::Count(count)),
-            ..Default::default()
-        };
-        let n = graph.nodes();
-        for strategy in [Strategy::Table, Strategy::Levels] {
-            let sampler = sampler(&graph, &config(Negatives::Distance, strategy, 1));
-            check(&format!("{name}, {strategy:?}"), &*sampler, |i| {
-                (i < n).then(|| naive::distance(&distances, i, gamma))
-            });
-        }
-        let landmarks = naive::Landmarks::new(&graph, &distances, 35);
-        let sampler = |law| sampler(&graph, &config(law, Strategy::Auto, 35));
-        check(&format!("{name}, landmark"), &*sampler(Negatives::Landmark), |i| {
-            (i < n).then(|| naive::landmark(&distances, &landmarks, i, gamma))
-        });
-        check(&format!("{name}, landmark-approx"), &*sampler(Negatives::LandmarkApprox), |i| {
-            (i < n).then(|| naive::landmark_approx(&distances, &landmarks, i, gamma))
-        });
-    }
-}
-
-/// With lists of different lengths, and enough draws that a row of a table is read ahead.
-#[test]
-fn lists_are_filled_as_one_by_one() {
-    let graph = Arc::new(random(300, 700, 4));
-    for (negatives, strategy) in [
-        (Negatives::Uniform, Strategy::Auto),
-        (Negatives::Distance, Strategy::Table),
-        (Negatives::Distance, Strategy::Levels),
-        (Negatives::LandmarkApprox, Strategy::Auto),
-    ] {
-        let config = NegativeConfig { negatives, strategy, ..Default::default() };
-        let sampler = sampler(&graph, &config);
-        let rng = |list: usize| Rng::new(2, Purpose::Negative, 0, list as u64);
-        let lengths = [0, 1, 7, 200];
-        let mut together = lengths.map(|length| vec![9; length]);
-        let lists = together.iter_mut().enumerate().map(|(at, list)| (rng(at), &mut list[..]));
-        sampler.fill_each(9, &mut lists.collect::<Vec<_>>());
-        for (at, list) in together.iter().enumerate() {
-            let mut alone = vec![9; list.len()];
-            sampler.fill(9, &mut rng(at), &mut alone);
-            assert_eq!(list, &alone, "{negatives:?} by {strategy:?}");
-            assert!(!list.contains(&9), "{negatives:?} by {strategy:?}");
-        }
-    }
 }
 
 /// Long graphs, whose distances are joined to bands, around a few landmarks.

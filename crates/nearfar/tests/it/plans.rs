@@ -216,6 +216,9 @@ fn what_a_model_or_a_trainer_lacks_is_planned_as_such() {
     }
     let gae = TrainConfig { model: Model::Gae, ..base() };
     assert_eq!(plan(gae).batch, 300);
+    for model in [Model::Gae, Model::Vgae, Model::Gcn, Model::Sage] {
+        assert_eq!(plan(TrainConfig { model, ..base() }).walks, 5);
+    }
     // What starts, ends and weighs centres differently.
     let spectral = (Start::Spectral, 2, 0.5);
     let of = |train: TrainConfig| {

@@ -102,6 +102,25 @@ fn a_row_out_of_range_panics() {
     train_pairs(InstructionSet::detect(), rows, &pairs(&[(0, 1, true), (1, 2, true)]), step);
 }
 
+/// The other nodes' block may have fewer rows than that of the centres, and the reverse.
+#[test]
+fn rows_of_both_blocks_are_checked() {
+    let step = Step { positive: 0.1, negative: 0.1, shrink: 1.0 };
+    let trains = |dim: usize, sizes: [usize; 2], pair: (u32, u32)| {
+        let [mut centres, mut others] = sizes.map(|rows| vec![0.0; rows * 16]);
+        std::panic::catch_unwind(move || {
+            let rows = PairRows { dim, centres: &mut centres, others: Some(&mut others) };
+            train_pairs(InstructionSet::detect(), rows, &pairs(&[(pair.0, pair.1, true)]), step);
+        })
+        .is_ok()
+    };
+    assert!(trains(16, [5, 2], (4, 1)) && trains(16, [2, 5], (1, 4)));
+    for (sizes, pair) in [([5, 2], (4, 2)), ([5, 2], (0, 4)), ([2, 5], (2, 4)), ([0, 5], (0, 0))] {
+        assert!(!trains(16, sizes, pair), "{pair:?} in {sizes:?}");
+    }
+    assert!(!trains(8, [5, 5], (0, 0)) && !trains(0, [5, 5], (0, 0)), "rows are whole vectors");
+}
+
 #[test]
 fn steps_follow_the_gradient_by_finite_differences() {
     let dim = 16;
