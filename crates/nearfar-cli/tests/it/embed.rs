@@ -106,7 +106,7 @@ fn wrong_options_write_nothing() {
     let remedies = "10 kB are allowed; lower --walks, --dim or raise --max-memory\n";
     assert!(message.ends_with(remedies), "{message}");
     let message = failure(&["embed", "builtin:karate", "-o", "vectors.docx"]);
-    insta::assert_snapshot!(message, @"error: vectors.docx: unknown file extension '.docx'; use one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv or give --format");
+    insta::assert_snapshot!(message, @"error: vectors.docx: unknown file extension '.docx'; use one of .npy, .w2v, .txt, .parquet, .safetensors, .tsv, .csv or give --format");
 }
 
 #[test]

@@ -41,9 +41,9 @@ fn wide_long_and_hostile_ids() {
     let (_folder, path) = vectors("people.tsv", &content);
     insta::assert_snapshot!(output(&["neighbors", text(&path), "ann"]), @r"
     nearest neighbours of node ann by cosine similarity
-         1  名前        0.8000
-         2  bob         0.6000
-         3  \u{1b}[2J   0.0000
+         1  名前         0.8000
+         2  bob          0.6000
+         3  \u{1b}[2J    0.0000
          4  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx   -1.0000
     ");
     let message = failure(&["neighbors", text(&path), "\u{1b}[2J!"]);

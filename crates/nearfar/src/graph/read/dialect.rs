@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::file::lines::Lines;
 
 /// The lines that are looked at.
-const SAMPLE: usize = 10_000;
+const SAMPLE: usize = 2_000;
 
 /// How lines are divided into columns.
 #[derive(Clone, Copy, Debug)]
