@@ -416,6 +416,7 @@ impl<T: HopCell> NegativeSampler for LandmarkApprox<T> {
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {
+        const SMALL: f64 = 1e-250;
         let own = self.index.get(centre);
         for (k, weight) in out.iter_mut().enumerate() {
             let (landmark, h) = self.index.get(k as Node);
@@ -423,7 +424,6 @@ impl<T: HopCell> NegativeSampler for LandmarkApprox<T> {
         }
         out[centre as usize] = 0.0;
         // All nodes can be so far away that every weight vanishes beside that of one hop.
-        const SMALL: f64 = 1e-250;
         if out.iter().all(|&weight| weight < SMALL) {
             let distance = |k: Node| self.distance(own, self.index.get(k));
             let others = (0..out.len() as Node).filter(|&k| k != centre);

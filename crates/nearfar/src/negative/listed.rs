@@ -15,7 +15,9 @@ pub(super) fn listed_bytes(graph: &Graph, items: &[Node], law: DistanceLaw) -> u
     /// For rows that differ from those of the sample.
     const MARGIN: f64 = 1.25;
     let mut is_item = vec![false; graph.nodes()];
-    items.iter().for_each(|&node| is_item[node as usize] = true);
+    for &node in items {
+        is_item[node as usize] = true;
+    }
     let mut levels = Levels::default();
     let (mut listed, mut rows) = (0.0, 0.0);
     for &centre in items.iter().step_by(items.len().div_ceil(SAMPLE).max(1)) {

@@ -19,7 +19,7 @@ use std::{fs, process, thread};
 
 use mutate::{Random, mutate};
 use seeds::seeds;
-use targets::{TARGETS, Target};
+use targets::{TARGETS, Target, is_bounded};
 
 /// Bytes that reading may allocate whatever the input, and per byte of it.
 const MEMORY: usize = 64_000_000;
@@ -72,7 +72,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) {
             fail(target.name, input, "panicked");
         }
         let allowed = MEMORY + MEMORY_PER_BYTE * input.len();
-        if target.bounded && bytes > allowed {
+        if is_bounded(target, input) && bytes > allowed {
             fail(target.name, input, &format!("allocated {bytes} bytes; {allowed} are allowed"));
         }
         (runs, largest, slowest) = (runs + 1, bytes.max(largest), start.elapsed().max(slowest));

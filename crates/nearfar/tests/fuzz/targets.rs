@@ -46,6 +46,23 @@ pub(crate) const GRAPHS: [&str; 22] = [
 /// File extensions of vectors: the first byte of an input chooses one.
 pub(crate) const VECTORS: [&str; 7] = ["npy", "w2v", "txt", "bin", "parquet", "safetensors", "tsv"];
 
+/// Whether a target promises to allocate little for this input. The Parquet library allocates what the
+/// header of a page claims before it reads the page, which readers do not check yet.
+pub(crate) fn is_bounded(target: &Target, input: &[u8]) -> bool {
+    let first = input.first().map_or(0, |&byte| usize::from(byte));
+    let is_parquet = match target.name {
+        "graphs" => GRAPHS[first % GRAPHS.len()] == "parquet",
+        "vectors" => VECTORS[first % VECTORS.len()] == "parquet" || is_parquet_content(input),
+        _ => false,
+    };
+    target.bounded && !is_parquet
+}
+
+/// Vectors are also recognised by their first bytes.
+fn is_parquet_content(input: &[u8]) -> bool {
+    input.get(1..).is_some_and(|content| content.starts_with(b"PAR1"))
+}
+
 /// Separates the parts of an input that are different files.
 pub(crate) const NEXT_FILE: &[u8] = b"\0file\0";
 
