@@ -443,18 +443,12 @@ REFUSED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda p: nx("write_multiline_adjlist")(networkx(NAMES), p),
         "x.adjlist:5: this is NetworkX's multiline adjacency list; write the graph with write_edgelist",
     ),
-    "networkx write_sparse6": (
-        "x.s6",
-        lambda p: nx("write_sparse6")(networkx(INTEGERS), p),
-        "x.s6: sparse6 is not supported; save the graph as GraphML",
-    ),
     "networkx write_graph6": (
         "x.g6",
         lambda p: nx("write_graph6")(networkx(INTEGERS), p),
         "x.g6: graph6 is not supported; save the graph as GraphML",
     ),
     "igraph write_lgl": ("x.lgl", lambda p: igraph().write_lgl(str(p)), "x.lgl: LGL is not supported; save the graph as GraphML"),
-    "igraph write_pickle": ("x.pickle", lambda p: igraph().write_pickle(str(p)), "a Python pickle"),
 }
 
 
