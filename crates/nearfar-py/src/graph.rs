@@ -317,6 +317,7 @@ pub(crate) fn strings(ids: &NodeIds) -> Vec<String> {
 
 /// The positions of the columns of sources and targets, and of that of weights, by their names.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "Python lists become vectors")]
 pub(crate) fn known_columns(names: Vec<String>) -> (Option<(usize, usize)>, Option<usize>) {
     (nearfar::graph::known_ends(&names), nearfar::graph::known_weight(&names))
 }

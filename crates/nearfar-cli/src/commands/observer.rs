@@ -68,7 +68,7 @@ impl Observer {
         if signals::keep_going().is_break() {
             return Err(Interrupted.into());
         }
-        let training = self.created.elapsed() - self.preparation;
+        let training = self.created.elapsed().saturating_sub(self.preparation);
         Ok(Completed {
             recorder: self.recorder,
             pairs: self.pairs,

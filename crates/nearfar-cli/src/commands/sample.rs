@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         }
         left -= count;
     }
-    let (far, by_distance) = by_distance(&graph, centre, &counts, args)?;
+    let (far, by_distance) = by_distance(&graph, centre, &counts, args);
     if args.json {
         let drawn = (0..).zip(&counts).filter(|(_, count)| **count > 0);
         let drawn = drawn.map(|(row, &count)| (graph.ids().get(row).into_owned(), count.into()));
@@ -120,7 +120,7 @@ fn by_distance(
     centre: Node,
     counts: &[u64],
     args: &Args,
-) -> anyhow::Result<(Option<u32>, BTreeMap<u32, u64>)> {
+) -> (Option<u32>, BTreeMap<u32, u64>) {
     let components = Components::new(graph);
     let far = match components.len() {
         0 | 1 => None,
@@ -132,7 +132,7 @@ fn by_distance(
             *by_distance.entry(hops.or(far).unwrap_or(0)).or_insert(0) += count;
         }
     }
-    Ok((far, by_distance))
+    (far, by_distance)
 }
 
 fn table(

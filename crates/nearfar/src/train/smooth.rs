@@ -106,7 +106,9 @@ fn even_lengths(q: &[f32], rows: &mut [f32], dim: usize, total: f64) {
     connected.for_each(|(row, _)| {
         let factor = (total / evened / square(row).powf(EVENING)).sqrt() as f32;
         if factor.is_finite() {
-            row.iter_mut().for_each(|x| *x *= factor);
+            for x in row {
+                *x *= factor;
+            }
         }
     });
 }
@@ -199,8 +201,10 @@ mod tests {
         for row in out.chunks_exact_mut(dim).zip(&q).filter(|(_, q)| **q > 0.0).map(|(row, _)| row)
         {
             let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-            row.iter_mut().for_each(|x| *x /= norm.powf(0.375));
-            evened += row.iter().map(|x| x * x).sum::<f64>();
+            for x in row {
+                *x /= norm.powf(0.375);
+                evened += *x * *x;
+            }
         }
         for (value, i) in out.iter_mut().zip((0..n).flat_map(|i| std::iter::repeat_n(i, dim))) {
             *value *= if q[i] > 0.0 { (total / evened).sqrt() } else { 1.0 };
