@@ -5,6 +5,8 @@
 //! mutations. An input that fails is written to a file, which belongs into `corpus/` once the fault
 //! is mended. `scripts/fuzz` runs all of this for longer.
 
+#![allow(clippy::print_stdout, reason = "a long run prints what it tried")]
+
 #[path = "allocation.rs"]
 mod allocation;
 mod mutate;
@@ -77,7 +79,9 @@ fn fuzz(target: &Target, time: Duration, seed: u64) {
         }
         (runs, largest, slowest) = (runs + 1, bytes.max(largest), start.elapsed().max(slowest));
     };
-    seeds.iter().for_each(|seed| one(seed));
+    for seed in &seeds {
+        one(seed);
+    }
     let mut random = Random::new(seed);
     let start = Instant::now();
     while start.elapsed() < time {
