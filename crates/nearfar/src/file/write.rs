@@ -388,7 +388,9 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let path = |name: &str| folder.join(name);
         let names = ["a.x", "b.y", ".nearfar-1.tmp", "../kept", "edges.tsv"];
-        names.iter().for_each(|name| fs::write(path(name), name).unwrap());
+        for name in names {
+            fs::write(path(name), name).unwrap();
+        }
         let tmp = ".nearfar-1.tmp";
         let kept = outer.path().join("kept").to_string_lossy().into_owned();
         for (removed, from, to) in [
