@@ -44,12 +44,11 @@ pub struct Landmarks<T> {
 
 impl<T: HopCell> Landmarks<T> {
     /// The `count` nodes of highest degree, and the node of highest degree of every component
-    /// without one of them. Ties are broken by a hash of the row: those of lowest row would be
-    /// neighbours in a grid or a path, and far from most other nodes.
+    /// without one of them; ties go to the lower row.
     pub fn choose(graph: &Graph, components: &Components, count: usize) -> Vec<Node> {
         let key = |node: Node| {
             let degree = Node::MAX - graph.degree(node) as Node;
-            (u64::from(degree) << 32) | u64::from(scrambled(node))
+            (u64::from(degree) << 32) | u64::from(node)
         };
         let mut keys: Vec<u64> = (0..graph.nodes() as Node).map(key).collect();
         let last = count.clamp(1, keys.len().max(1)) - 1;
@@ -186,13 +185,6 @@ fn fill<T: HopCell>(row: &mut [T], levels: &Levels, first: usize, nearest: &[u32
             }
         }
     }
-}
-
-/// A bijection of 32 bits without visible order (the finaliser of `MurmurHash3`).
-fn scrambled(node: Node) -> u32 {
-    let node = (node ^ (node >> 16)).wrapping_mul(0x85eb_ca6b);
-    let node = (node ^ (node >> 13)).wrapping_mul(0xc2b2_ae35);
-    node ^ (node >> 16)
 }
 
 /// The nearest landmark of every node and the hops to it. Level by level, a node takes the landmark

@@ -94,7 +94,7 @@ impl Landmarks {
     pub(crate) fn new(graph: &Graph, distances: &Distances, count: usize) -> Self {
         let n = graph.nodes();
         let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&node| (n - graph.degree(node as Node), murmur(node as u32)));
+        order.sort_by_key(|&node| (n - graph.degree(node as Node), node));
         let mut nodes: Vec<usize> = order[..count].to_vec();
         for &node in &order {
             if !nodes.iter().any(|&landmark| distances.connected[node][landmark]) {
@@ -107,15 +107,6 @@ impl Landmarks {
         };
         Self { nearest: (0..n).map(nearest).collect(), nodes }
     }
-}
-
-/// The finaliser of `MurmurHash3` for 32 bits: the order of nodes of equal degree.
-fn murmur(mut h: u32) -> u32 {
-    h ^= h >> 16;
-    h = h.wrapping_mul(0x85eb_ca6b);
-    h ^= h >> 13;
-    h = h.wrapping_mul(0xc2b2_ae35);
-    h ^ (h >> 16)
 }
 
 pub(crate) fn landmark_approx(

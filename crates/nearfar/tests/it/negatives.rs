@@ -309,7 +309,7 @@ fn many_components_are_sampled_by_their_law() {
                 assert!(*weight > 0.0, "{k}");
             }
         }
-        let mut out = [4000; 30_000];
+        let mut out = vec![4000; 30_000];
         sampler.fill(4000, &mut Rng::new(0, Purpose::Negative, 0, 0), &mut out);
         let total: f64 = weights.iter().sum();
         let near = weights[3999] + weights[4001];

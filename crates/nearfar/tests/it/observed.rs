@@ -136,27 +136,14 @@ fn a_checkpoint_of_something_else_says_of_what() {
         embed(graph, Negatives::Uniform, &short(), &mut sink)
     };
     train(&graph).unwrap();
-    let whole = std::fs::read(&file).unwrap();
-    let settings = Checkpoint::load(&file).unwrap().settings;
-    let settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
     let message = |graph: &Arc<Graph>| {
         train(graph).unwrap_err().to_string().replace(&file.display().to_string(), "FILE")
     };
     let other = Arc::new(path(34));
-    assert_eq!(message(&other), "FILE: the checkpoint is of another graph");
-    // A character of the value is replaced, so that no length in the file changes.
-    for (key, what) in [("version", "version"), ("kernel", "instruction set")] {
-        let value = settings[key].as_str().unwrap();
-        let changed = format!("{}x", &value[..value.len() - 1]);
-        let quoted = |value: &str| format!(r#"\"{key}\":\"{value}\""#).into_bytes();
-        let (from, to) = (quoted(value), quoted(&changed));
-        let mut bytes = whole.clone();
-        let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
-        bytes[at..at + to.len()].copy_from_slice(&to);
-        std::fs::write(&file, &bytes).unwrap();
-        assert_eq!(message(&graph), format!("FILE: the checkpoint is of {what} {changed}"));
-    }
-    std::fs::write(&file, &whole).unwrap();
+    assert_eq!(
+        message(&other),
+        "FILE: the checkpoint is of another graph; use that graph or use another folder"
+    );
     train(&graph).unwrap();
 }
 

@@ -102,7 +102,7 @@ mod tests {
 
     fn plan(graph: &Graph, train: &TrainConfig) -> TrainPlan {
         let (start, l2) = (Some(Start::Random), L2::Value(0.0));
-        let train = TrainConfig { start, l2, ..train.clone() };
+        let train = TrainConfig { start, l2, k: Some(10), ..train.clone() };
         let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
         TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
     }
