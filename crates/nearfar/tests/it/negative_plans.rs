@@ -280,7 +280,7 @@ fn summaries_say_what_was_chosen() {
         landmarks: Some(LandmarkCount::Count(1)),
         ..law(Negatives::LandmarkApprox)
     };
-    assert_eq!(summary(&one, large, None), "landmark-approx (1 landmark, 36 kB)");
+    assert_eq!(summary(&one, large, None), "landmark-approx (1 landmark, 52 kB)");
     assert_eq!(summary(&law(Negatives::Degree), large, None), "degree");
 }
 
