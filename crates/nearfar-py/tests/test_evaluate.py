@@ -134,6 +134,9 @@ def test_multi_label(emb: nearfar.Embedding, folder: Path, command_line: Callabl
     file = folder / "several.tsv"
     file.write_text("".join(f"{node}\t{','.join(labels)}\n" for node, labels in several.items()))
     expected = json.loads(command_line("evaluate", folder / "x.npy", "--labels", file, "--repeats", 2, "--json"))
+    assert expected.pop("notes") == [
+        "several.tsv: 100 nodes have several labels, separated by commas; quote a label that holds a comma"
+    ]
     scores = nearfar.classify(emb, several, repeats=2)
     assert scores.to_dict() == expected and scores.multi_label
     assert scores.top_k is not None and scores.top_k.f1_macro.runs == expected["top_k"]["f1_macro"]["runs"]
@@ -142,6 +145,7 @@ def test_multi_label(emb: nearfar.Embedding, folder: Path, command_line: Callabl
 def test_links_equal_those_of_the_command_line(command_line: Callable[..., str]) -> None:
     flags = ["--dim", 8, "--epochs", 3, "--seeds", 2, "--test-ratio", 0.2, "--seed", 4, "--keep-connected", "false"]
     expected = json.loads(command_line("links", "builtin:karate", "--json", *flags))
+    assert expected.pop("read")["edges"] == 78
     done: list[float] = []
 
     def record(event: dict[str, Any]) -> None:
@@ -170,6 +174,7 @@ def test_measures_equal_those_of_the_command_line(
         ),
     ):
         expected = json.loads(command_line("measure", folder / "x.npy", folder, "--json", *flags))
+        assert expected.pop("read")["nodes"] == graph.num_nodes
         fields = nearfar.measure(emb, graph, **options).to_dict()
         if flags == ["--sources", "all"]:
             fields["config"]["sources"] = expected["config"]["sources"]
