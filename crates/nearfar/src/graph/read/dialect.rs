@@ -281,10 +281,8 @@ fn edge_type(rows: &[Row], at: usize) -> Direction {
     if !rows.iter().all(known) {
         return Direction::Unstated;
     }
-    match rows.iter().any(|row| is(row, "directed")) {
-        true => Direction::Directed,
-        false => Direction::Undirected,
-    }
+    let any = rows.iter().any(|row| is(row, "directed"));
+    if any { Direction::Directed } else { Direction::Undirected }
 }
 
 #[cfg(test)]
@@ -344,11 +342,12 @@ mod tests {
     fn times_are_not_weights() {
         let temporal = "1 2 1082040961\n3 4 1082155839\n";
         assert!(detected(temporal).starts_with("edges 0 1 - column 3 looks like time stamps"));
-        let since_start: String = (0..9).map(|at| format!("{at} 7 {}\n", at * 2797)).collect();
+        let lines: Vec<String> = (0..9).map(|at| format!("{at} 7 {}\n", at * 2797)).collect();
+        let since_start = lines.concat();
         assert!(detected(&since_start).starts_with("edges 0 1 - column 3 looks like"));
         assert!(detected("a b 2004-04-15\nb c 2004-04-16\n").starts_with("edges 0 1 - column 3"));
         for weights in [[1_u64, 2, 3], [1_000_000, 2_000_000, 1], [1, 1, 20_000]] {
-            let text: String = weights.iter().map(|w| format!("{w} 7 {w}\n")).collect();
+            let text = weights.map(|weight| format!("{weight} 7 {weight}\n")).concat();
             assert_eq!(detected(&text), "edges 0 1 2", "{text}");
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Problem>)> {
         .map(|name| String::from_utf8_lossy(&name.unwrap_or_default()).into_owned())
         .collect();
     let find = |word: &&str| names.iter().position(|name| normalised(name) == **word);
-    let column = NAMES.iter().find_map(|word| find(&word));
+    let column = NAMES.iter().find_map(find);
     let mut notes = Vec::new();
     if column.is_some() {
         lines.next();

@@ -78,15 +78,12 @@ impl<'a> NodeTable<'a> {
             }
             let fail = |message: String| Error::line(self.path, number, message);
             let (id, value) = self.layout.split(line).map_err(fail)?;
-            match self.known.ids.find(&id) {
-                Some(row) => {
-                    found += 1;
-                    each(row, &value).map_err(fail)?;
-                }
-                None => {
-                    unknown += 1;
-                    example.get_or_insert_with(|| (number, id.into_owned()));
-                }
+            if let Some(row) = self.known.ids.find(&id) {
+                found += 1;
+                each(row, &value).map_err(fail)?;
+            } else {
+                unknown += 1;
+                example.get_or_insert_with(|| (number, id.into_owned()));
             }
         }
         let mut notes = self.layout.notes;

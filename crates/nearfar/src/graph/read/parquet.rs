@@ -115,7 +115,6 @@ fn kind(
     match column.physical_type() {
         _ if is_time => Ok(Kind::Time),
         _ if !is_plain(column) => Ok(Kind::Text),
-        Type::FLOAT | Type::DOUBLE => Ok(Kind::Number),
         Type::INT64 if file.num_row_groups() > 0 => {
             let group = file.get_row_group(0)?;
             let mut values = Column::open(&*group, schema, at)?;
@@ -128,7 +127,7 @@ fn kind(
             let is_time = integers.is_some_and(|integers| are_times(&integers));
             Ok(if is_time { Kind::Time } else { Kind::Number })
         }
-        Type::INT32 | Type::INT64 => Ok(Kind::Number),
+        Type::FLOAT | Type::DOUBLE | Type::INT32 | Type::INT64 => Ok(Kind::Number),
         _ => Ok(Kind::Text),
     }
 }
