@@ -237,7 +237,7 @@ impl Column {
     /// The number in row `at` of the batch.
     pub(crate) fn number(&self, at: usize) -> f64 {
         match &self.values {
-            Values::Int32(column) if self.unsigned => f64::from(column.values[at].cast_unsigned()),
+            Values::Int32(column) if self.unsigned => column.values[at].cast_unsigned().into(),
             Values::Int64(column) if self.unsigned => column.values[at].cast_unsigned() as f64,
             Values::Int32(column) => column.values[at].into(),
             Values::Int64(column) => column.values[at] as f64,

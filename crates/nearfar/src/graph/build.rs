@@ -268,20 +268,20 @@ fn scatter_weighted(offsets: &[usize], merge: &Merge) -> (Vec<Node>, Vec<f32>) {
         let mut start = 0;
         while start < row.len() {
             let to = target(row[start]);
-            let len = row[start..].iter().take_while(|&&arc| target(arc) == to).count();
-            let same = &mut row[start..start + len];
-            let weight = match same {
-                [arc] => merge.weights[*arc as u32 as usize],
-                _ => merge.weight(same.iter().map(|&arc| arc as u32 as usize)),
-            };
-            same.fill(pack(DUPLICATE, 0));
-            same[0] = pack(to, weight.to_bits());
-            start += len;
+            let mut end = start + 1;
+            while end < row.len() && target(row[end]) == to {
+                end += 1;
+            }
+            let mut weight = merge.weights[row[start] as u32 as usize];
+            if end > start + 1 {
+                weight = merge.weight(row[start..end].iter().map(|&arc| arc as u32 as usize));
+                row[start + 1..end].fill(pack(DUPLICATE, 0));
+            }
+            row[start] = pack(to, weight.to_bits());
+            start = end;
         }
     });
-    let targets = arcs.par_iter().map(|&arc| target(arc)).collect();
-    let weights = arcs.par_iter().map(|&arc| f32::from_bits(arc as u32)).collect();
-    (targets, weights)
+    arcs.par_iter().map(|&arc| (target(arc), f32::from_bits(arc as u32))).unzip()
 }
 
 fn mark_duplicates(row: &mut [Node]) {

@@ -281,11 +281,8 @@ fn edge_type(rows: &[Row], at: usize) -> Direction {
     if !rows.iter().all(known) {
         return Direction::Unstated;
     }
-    if rows.iter().any(|row| is(row, "directed")) {
-        Direction::Directed
-    } else {
-        Direction::Undirected
-    }
+    let any = rows.iter().any(|row| is(row, "directed"));
+    if any { Direction::Directed } else { Direction::Undirected }
 }
 
 #[cfg(test)]
@@ -350,7 +347,7 @@ mod tests {
         assert!(detected(&since_start).starts_with("edges 0 1 - column 3 looks like"));
         assert!(detected("a b 2004-04-15\nb c 2004-04-16\n").starts_with("edges 0 1 - column 3"));
         for weights in [[1_u64, 2, 3], [1_000_000, 2_000_000, 1], [1, 1, 20_000]] {
-            let text = weights.map(|w| format!("{w} 7 {w}\n")).concat();
+            let text = weights.map(|weight| format!("{weight} 7 {weight}\n")).concat();
             assert_eq!(detected(&text), "edges 0 1 2", "{text}");
         }
     }

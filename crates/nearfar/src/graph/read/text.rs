@@ -11,6 +11,7 @@ use memchr::memchr;
 
 use super::super::StringIds;
 use super::super::ids::{hash, integer};
+use super::columns::Columns;
 use super::dialect::{Detected, Dialect};
 use super::fields::{Fields, is_comment};
 use super::ids::EdgeCollector;
@@ -157,24 +158,45 @@ fn for_each_edge(
     header: Option<u64>,
     mut edge: impl FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<(u64, Vec<f32>), LineError> {
+    let Columns { source, target, weight: weight_at, .. } = dialect.columns;
+    let are_first = (source, target) == (0, 1) && dialect.count <= 3;
     let mut weights = Vec::new();
     let mut count = 0;
-    let wanted = dialect.columns;
-    let are_first = (wanted.source, wanted.target) == (0, 1) && dialect.count <= 3;
     for (number, line) in Lines::new(bytes) {
         count = number;
         if is_comment(line) || Some(number) == header {
             continue;
         }
         let fail = |message: String| (number, message);
-        let (a, b, weight_field) =
-            if are_first { first_fields(line, dialect) } else { chosen_fields(line, dialect) }
-                .map_err(fail)?;
-        if a.is_empty() || b.is_empty() {
-            return Err(fail("an empty id; expected a source and a target".to_owned()));
+        if !are_first {
+            let [a, b, weighed] = chosen_fields(line, dialect).map_err(fail)?;
+            if weight_at.is_some() {
+                weights.push(weight(&weighed).map_err(fail)?);
+            }
+            if a.is_empty() || b.is_empty() {
+                return Err(fail(EMPTY_ID.to_owned()));
+            }
+            if edge(&a, &b) {
+                continue;
+            }
+            break;
         }
-        if wanted.weight.is_some() {
-            weights.push(weight(&weight_field).map_err(fail)?);
+        let mut fields = Fields::new(line, dialect.separator);
+        let columns = [fields.next(), fields.next(), fields.next(), fields.next()];
+        let found = columns.iter().flatten().count() + fields.count();
+        if found != dialect.count {
+            // An unclosed quote hides the columns after it: report the quote.
+            let bad_quote = columns.into_iter().flatten().find_map(Result::err);
+            return Err(fail(bad_quote.unwrap_or_else(|| wrong_columns(dialect, found))));
+        }
+        let mut columns = columns.into_iter().flatten();
+        let mut column = || columns.next().unwrap_or(Ok(Cow::Borrowed(b"")));
+        let (a, b) = (column().map_err(fail)?, column().map_err(fail)?);
+        if a.is_empty() || b.is_empty() {
+            return Err(fail(EMPTY_ID.to_owned()));
+        }
+        if weight_at.is_some() {
+            weights.push(weight(&column().map_err(fail)?).map_err(fail)?);
         }
         if !edge(&a, &b) {
             break;
@@ -183,48 +205,22 @@ fn for_each_edge(
     Ok((count, weights))
 }
 
-type Field<'a> = Cow<'a, [u8]>;
-
-/// Source, target and weight of a line whose columns are these, in this order.
-#[inline]
-fn first_fields<'a>(
-    line: &'a [u8],
-    dialect: &Dialect,
-) -> Result<(Field<'a>, Field<'a>, Field<'a>), String> {
-    let mut fields = Fields::new(line, dialect.separator);
-    let columns = [fields.next(), fields.next(), fields.next(), fields.next()];
-    let found = columns.iter().flatten().count() + fields.count();
-    if found != dialect.count {
-        // An unclosed quote hides the columns after it: report the quote.
-        let bad_quote = columns.into_iter().flatten().find_map(Result::err);
-        return Err(bad_quote.unwrap_or_else(|| wrong_columns(dialect, found)));
-    }
-    let mut columns = columns.into_iter().flatten();
-    let mut column = || columns.next().unwrap_or(Ok(Cow::Borrowed(b"")));
-    Ok((column()?, column()?, column()?))
-}
+const EMPTY_ID: &str = "an empty id; expected a source and a target";
 
 /// Source, target and weight of a line with any columns.
-fn chosen_fields<'a>(
-    line: &'a [u8],
-    dialect: &Dialect,
-) -> Result<(Field<'a>, Field<'a>, Field<'a>), String> {
+fn chosen_fields<'a>(line: &'a [u8], dialect: &Dialect) -> Result<[Cow<'a, [u8]>; 3], String> {
+    let Columns { source, target, weight, .. } = dialect.columns;
     let mut chosen = [(); 3].map(|()| Cow::Borrowed(&b""[..]));
     let mut found = 0;
-    let wanted = dialect.columns;
     for field in Fields::new(line, dialect.separator) {
         let field = field?;
-        let roles = [Some(wanted.source), Some(wanted.target), wanted.weight];
+        let roles = [Some(source), Some(target), weight];
         if let Some(role) = roles.iter().position(|&at| at == Some(found)) {
             chosen[role] = field;
         }
         found += 1;
     }
-    if found != dialect.count {
-        return Err(wrong_columns(dialect, found));
-    }
-    let [a, b, weight] = chosen;
-    Ok((a, b, weight))
+    if found == dialect.count { Ok(chosen) } else { Err(wrong_columns(dialect, found)) }
 }
 
 fn wrong_columns(dialect: &Dialect, found: usize) -> String {
