@@ -85,7 +85,7 @@ impl Observer {
         if INTERRUPTED.load(Relaxed) {
             return Err(Interrupted.into());
         }
-        let training = self.created.elapsed() - self.preparation;
+        let training = self.created.elapsed().saturating_sub(self.preparation);
         Ok(Completed {
             recorder: self.recorder,
             pairs: self.pairs,
