@@ -1,4 +1,4 @@
-//! Reading graphs: one file per format. [`detect`] decides which one it is.
+//! Reading graphs: one file per format. `detect` decides which one it is.
 //!
 //! Matrix formats state the number of nodes in a header, which nothing in the file has to bear
 //! out. A matrix of more than 1 000 000 nodes is refused if it also has more than 1000 nodes per
