@@ -21,12 +21,12 @@ pub(crate) fn chi_square(counts: &[u32], probabilities: &[f64]) -> (f64, f64) {
     (chi2, f64::max(terms - 1.0, 0.0))
 }
 
-/// The value that chi-square exceeds with a probability of 3 in ten million (Wilson and Hilferty).
+/// The value that chi-square exceeds with a probability of 3 in a million (Wilson and Hilferty).
 pub(crate) fn chi_square_bound(freedom: f64) -> f64 {
     if freedom < 1.0 {
         // One outcome has nearly all of the probability; the rest is rounding.
         return 0.1;
     }
     let spread = 2.0 / (9.0 * freedom);
-    freedom * (1.0 - spread + 5.0 * spread.sqrt()).powi(3)
+    freedom * (1.0 - spread + 4.5 * spread.sqrt()).powi(3)
 }
