@@ -133,7 +133,7 @@ impl EdgeList {
             return Err(Error::graph(Problem::from(problem).set("repeats", "max")));
         }
         let repeats = listed - targets.len() / 2;
-        let graph = Graph { offsets, targets, weights: row_weights, ids };
+        let graph = Graph::of_rows(offsets, targets, row_weights, ids);
         Ok(Built { graph, dropped: Dropped { repeats, ..dropped }, storage })
     }
 }

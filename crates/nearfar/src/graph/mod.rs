@@ -7,6 +7,7 @@ mod csr;
 pub(crate) mod dataset;
 mod ids;
 pub(crate) mod labels;
+mod mapped_ids;
 pub mod read;
 mod stats;
 mod storage;
@@ -31,7 +32,7 @@ pub use synth::{Join, Preset, SynthConfig, synth};
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
-use crate::memory;
+use crate::memory::{self, Array};
 
 /// A node, as the index of its row. Four bytes: up to 4 294 967 294 nodes.
 pub type Node = u32;
@@ -41,13 +42,24 @@ pub type Node = u32;
 /// duplicates. Every edge is in the rows of both of its ends.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    offsets: Vec<usize>,
-    targets: Vec<Node>,
-    weights: Option<Vec<f32>>,
+    offsets: Array<usize>,
+    targets: Array<Node>,
+    weights: Option<Array<f32>>,
     ids: NodeIds,
 }
 
 impl Graph {
+    /// The graph of these rows, which are as described above.
+    fn of_rows(
+        offsets: Vec<usize>,
+        targets: Vec<Node>,
+        weights: Option<Vec<f32>>,
+        ids: NodeIds,
+    ) -> Self {
+        let weights = weights.map(Array::from);
+        Self { offsets: offsets.into(), targets: targets.into(), weights, ids }
+    }
+
     /// The number of nodes n.
     pub fn nodes(&self) -> usize {
         self.offsets.len() - 1
@@ -189,6 +201,6 @@ impl Graph {
             }
             offsets.push(targets.len());
         }
-        Self { offsets, targets, weights, ids: self.ids.select(rows) }
+        Self::of_rows(offsets, targets, weights, self.ids.select(rows))
     }
 }
