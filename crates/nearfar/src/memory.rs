@@ -143,6 +143,13 @@ impl Plain for u32 {}
 impl Plain for usize {}
 impl Plain for f32 {}
 
+/// The bytes of numbers, as they are in memory.
+pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
+    // SAFETY: numbers have no padding, so all of their bytes are initialised; they are borrowed for
+    // as long as the result is.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
 /// An array that never changes: owned, or a part of a mapped file. Clones share it. Access costs as
 /// much as that of a `Vec`, whichever it is.
 pub(crate) struct Array<T> {

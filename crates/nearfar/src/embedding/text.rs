@@ -170,6 +170,7 @@ pub(super) fn read(path: &Path, format: TextFormat) -> Result<Embedding> {
                 }
             }
             all.values.extend(rows.values);
+            Ok(())
         },
     )?;
     if let Some((row, earlier, id)) = duplicate {

@@ -75,7 +75,7 @@ impl<'a> Blocks<'a> {
         mut self,
         first: Parsed<T>,
         parse: impl Fn(&[u8]) -> Parsed<T> + Sync,
-        mut merge: impl FnMut(T) + Send,
+        mut merge: impl FnMut(T) -> Result<()> + Send,
     ) -> Result<()> {
         let path = self.path;
         let mut line = self.line;
@@ -87,7 +87,7 @@ impl<'a> Blocks<'a> {
                         let (lines, block) =
                             block.map_err(|(at, message)| Error::line(path, line + at, message))?;
                         line += lines;
-                        merge(block);
+                        merge(block)?;
                     }
                     Ok(())
                 },

@@ -38,6 +38,24 @@ pub enum Repeats {
     First,
 }
 
+impl Repeats {
+    /// The weight of an edge that is listed with these weights.
+    pub(super) fn merge(self, mut weights: impl Iterator<Item = f32>) -> f32 {
+        match self {
+            Self::Sum => weights.map(f64::from).sum::<f64>() as f32,
+            Self::Max => weights.fold(0.0, f32::max),
+            Self::First => weights.next().unwrap_or_default(),
+        }
+    }
+
+    /// What to say of a sum that is no number.
+    pub(super) fn too_large() -> Problem {
+        let problem = "the weights of a repeated edge add up to more than 3.4e38, the largest \
+                       32-bit number";
+        Problem::from(problem).set("repeats", "max")
+    }
+}
+
 /// Numbers of edges that are in a list and not in its graph, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dropped {
@@ -128,9 +146,7 @@ impl EdgeList {
         if let Some(weights) = &row_weights
             && weights.par_iter().any(|weight| weight.is_infinite())
         {
-            let problem = "the weights of a repeated edge add up to more than 3.4e38, the largest \
-                           32-bit number";
-            return Err(Error::graph(Problem::from(problem).set("repeats", "max")));
+            return Err(Error::graph(Repeats::too_large()));
         }
         let repeats = listed - targets.len() / 2;
         let graph = Graph::of_rows(offsets, targets, row_weights, ids);
@@ -248,12 +264,7 @@ impl Merge<'_> {
         let one_way = |&edge: &usize| {
             self.storage != Storage::Both || self.pairs[edge].0 < self.pairs[edge].1
         };
-        let mut weights = edges.filter(one_way).map(|edge| self.weights[edge]);
-        match self.repeats {
-            Repeats::Sum => weights.map(f64::from).sum::<f64>() as f32,
-            Repeats::Max => weights.fold(0.0, f32::max),
-            Repeats::First => weights.next().unwrap_or_default(),
-        }
+        self.repeats.merge(edges.filter(one_way).map(|edge| self.weights[edge]))
     }
 }
 
@@ -318,7 +329,11 @@ fn for_each_row_range<T: Send>(
 }
 
 /// Calls `work` on every row, on all threads.
-fn for_each_row<T: Send>(offsets: &[usize], entries: &mut [T], work: impl Fn(&mut [T]) + Sync) {
+pub(super) fn for_each_row<T: Send>(
+    offsets: &[usize],
+    entries: &mut [T],
+    work: impl Fn(&mut [T]) + Sync,
+) {
     for_each_row_range(offsets, 1 << 14, entries, |_, bounds, mut rest| {
         for row in bounds.windows(2) {
             let (row, tail) = rest.split_at_mut(row[1] - row[0]);

@@ -101,6 +101,11 @@ impl StringIds {
         Self { owned: OwnedIds::default(), mapped: Some(ids) }
     }
 
+    /// Whether texts in a file are what they should be: ends in order, and valid UTF-8.
+    pub(super) fn are_texts(&self) -> bool {
+        self.mapped.as_ref().is_none_or(MappedIds::are_texts)
+    }
+
     /// The number of texts.
     pub fn len(&self) -> usize {
         self.mapped.as_ref().map_or(self.owned.ends.len(), MappedIds::len)

@@ -34,6 +34,16 @@ impl MappedIds {
         (self.text.len() + ends + size_of_val(&*self.slots)) as u64
     }
 
+    /// Whether ends are in order and at the ends of characters, and the index can find texts.
+    pub(super) fn are_texts(&self) -> bool {
+        let Ok(text) = std::str::from_utf8(&self.text) else { return false };
+        self.ends.is_sorted()
+            && self.ends.last().copied().unwrap_or(0) == text.len()
+            && self.ends.iter().all(|&end| text.is_char_boundary(end))
+            && self.slots.len().is_power_of_two()
+            && self.slots.len() > self.len()
+    }
+
     /// The text with this number.
     pub(super) fn get(&self, row: Node) -> &str {
         let row = row as usize;

@@ -8,6 +8,7 @@ pub(crate) mod dataset;
 mod ids;
 pub(crate) mod labels;
 mod mapped_ids;
+mod pack;
 pub mod read;
 mod stats;
 mod storage;
@@ -21,6 +22,7 @@ pub use dataset::Dataset;
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
 pub use labels::{Labels, Split, Splits};
+pub use pack::{PackConfig, Packed, open_packed, pack};
 pub use read::{
     Column, Header, InputFormat, ReadOptions, Separator, known_ends, known_weight, read,
 };

@@ -58,17 +58,21 @@ pub(super) fn storage(
     Storage::Once
 }
 
-/// Whether every edge has its mirror image. Compares the sums of the hashes of edges and of mirror
-/// images: two different lists agree with probability 2^−64.
+/// Whether every edge has its mirror image: the [`difference`]s of all add up to zero.
 pub(super) fn is_symmetric(pairs: &[(Node, Node)], weights: Option<&[f32]>) -> bool {
-    let hash = |at: usize, (a, b): (Node, Node)| {
+    let weight = |at: usize| weights.map(|weights| weights[at].to_bits());
+    let differences = pairs.par_iter().enumerate().map(|(at, &pair)| difference(pair, weight(at)));
+    differences.reduce(|| 0, u64::wrapping_add) == 0
+}
+
+/// The hash of an edge less that of its mirror image. Sums of hashes of two different lists agree with
+/// probability 2^−64.
+pub(super) fn difference((a, b): (Node, Node), weight: Option<u32>) -> u64 {
+    let hash = |(a, b): (Node, Node)| {
         let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
         hasher.write_u64(u64::from(a) << 32 | u64::from(b));
-        hasher.write_u32(weights.map_or(0, |weights| weights[at].to_bits()));
+        hasher.write_u32(weight.unwrap_or(0));
         hasher.finish()
     };
-    let difference =
-        |(at, &(a, b)): (usize, &(Node, Node))| hash(at, (a, b)).wrapping_sub(hash(at, (b, a)));
-    let sum = pairs.par_iter().enumerate().map(difference).reduce(|| 0, u64::wrapping_add);
-    sum == 0
+    hash((a, b)).wrapping_sub(hash((b, a)))
 }

@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use super::super::pack::MAGIC;
+use super::ReadOptions;
 use crate::error::{Error, Problem, Result};
 use crate::file::{head, inner_extension};
 
@@ -49,9 +51,11 @@ pub enum InputFormat {
     Parquet,
     /// Arrow IPC: a file, such as Feather, or a stream
     Arrow,
+    /// Packed graph of nearfar pack
+    Packed,
 }
 
-const EXTENSIONS: [(&str, InputFormat); 26] = [
+const EXTENSIONS: [(&str, InputFormat); 27] = [
     ("adjlist", InputFormat::Adjacency),
     ("arrow", InputFormat::Arrow),
     ("arrows", InputFormat::Arrow),
@@ -72,6 +76,7 @@ const EXTENSIONS: [(&str, InputFormat); 26] = [
     ("mtx", InputFormat::Mtx),
     ("ndjson", InputFormat::Jsonl),
     ("net", InputFormat::Pajek),
+    ("nfg", InputFormat::Packed),
     ("npy", InputFormat::Npy),
     ("npz", InputFormat::Npz),
     ("paj", InputFormat::Pajek),
@@ -102,8 +107,15 @@ const OTHER_TEXTS: [(&str, &str); 5] = [
     ("tgf", "Trivial Graph Format"),
 ];
 
-/// The format of a file.
-pub(super) fn detect(path: &Path) -> Result<InputFormat> {
+/// The format of a file, as given or as detected.
+pub(in crate::graph) fn format_of(path: &Path, options: &ReadOptions) -> Result<InputFormat> {
+    match options.input_format {
+        Some(format) => Ok(format),
+        None => detect(path),
+    }
+}
+
+fn detect(path: &Path) -> Result<InputFormat> {
     let head = head(path, HEAD)?;
     let extension = inner_extension(path)?;
     let named = EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|&(_, format)| format);
@@ -183,7 +195,8 @@ fn of_magic(head: &[u8]) -> Option<InputFormat> {
     /// A stream begins with this, the length of its first message, and that message, whose bytes
     /// are a table of offsets.
     const CONTINUATION: [u8; 4] = [0xff; 4];
-    let magic: [(&[u8], InputFormat); 6] = [
+    let magic: [(&[u8], InputFormat); 7] = [
+        (&MAGIC, InputFormat::Packed),
         (b"ARROW1", InputFormat::Arrow),
         (&CONTINUATION, InputFormat::Arrow),
         (b"PAR1", InputFormat::Parquet),

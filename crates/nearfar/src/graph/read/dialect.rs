@@ -26,10 +26,10 @@ pub(super) struct Dialect {
 }
 
 /// A dialect, and what to tell the user about it.
-pub(super) struct Detected {
+pub(in crate::graph) struct Detected {
     pub(super) dialect: Dialect,
-    pub(super) origin: Origin,
-    pub(super) notes: Vec<Problem>,
+    pub(in crate::graph) origin: Origin,
+    pub(in crate::graph) notes: Vec<Problem>,
 }
 
 type Row<'a> = Vec<Cow<'a, [u8]>>;

@@ -49,6 +49,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         if let Some(weights) = &mut weights {
             weights.extend(block.weights);
         }
+        Ok(())
     })?;
     if pairs.len() as u64 != header.entries {
         let message = format!(

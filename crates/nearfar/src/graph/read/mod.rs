@@ -30,7 +30,7 @@ mod pajek;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod scipy;
-mod text;
+pub(super) mod text;
 mod xml;
 
 use std::fs::File;
@@ -39,6 +39,7 @@ use std::path::Path;
 
 use super::build::Built;
 use super::builtin::builtin;
+use super::pack::read_packed;
 use super::{Dataset, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
 use crate::file::spool;
@@ -46,6 +47,8 @@ use crate::memory;
 
 pub use columns::{known_ends, known_weight};
 pub use detect::InputFormat;
+pub(super) use detect::format_of;
+pub(super) use dialect::Detected;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
 
@@ -114,7 +117,13 @@ impl EdgeFile {
 
 /// Reads one file of edges. Where the nodes are listed, it may have none.
 pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
-    let EdgeFile { mut list, origin, notes, buffers } = edges(path, options)?;
+    let format = format_of(path, options)?;
+    if format == InputFormat::Packed {
+        let graph = read_packed(path, without_table_options(path, options)?)?;
+        let origin = Origin { format: Some("packed"), ..Origin::default() };
+        return Ok(Dataset { origin, ..Dataset::of(graph) });
+    }
+    let EdgeFile { mut list, origin, notes, buffers } = edges(format, path, options)?;
     if list.pairs.is_empty() && options.nodes.is_none() {
         return Err(Error::file(path, "no edges found"));
     }
@@ -143,11 +152,7 @@ fn drop_weights(list: &mut EdgeList) -> usize {
 }
 
 /// The edges of a file, by the reader of its format.
-fn edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
-    let format = match options.input_format {
-        Some(format) => format,
-        None => detect::detect(path)?,
-    };
+fn edges(format: InputFormat, path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     match format {
         InputFormat::Edges => text::read(path, options),
         InputFormat::NetworkxEdges => networkx::read(path, options),
@@ -173,6 +178,7 @@ fn edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
                            parquet";
             Err(Error::file(path, message))
         }
+        InputFormat::Packed => Err(Error::file(path, "a packed graph holds no list of edges")),
     }
 }
 

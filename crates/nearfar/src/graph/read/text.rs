@@ -24,30 +24,52 @@ const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 /// Reads an edge list. Where the nodes are listed, it may have no edges.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
-    let mut blocks = Blocks::open(path)?;
-    let Some((first, detected)) = start(&mut blocks, options)? else {
+    let mut weights = Vec::new();
+    let integers = edges.all_integers();
+    let detected = stream(path, options, integers, |block| {
+        merge(block, &mut edges, &mut weights);
+        Ok(edges.all_integers())
+    })?;
+    let Some(Detected { dialect, origin, notes }) = detected else {
         return Ok(edges.finish(None, 0));
     };
-    let Detected { dialect, mut origin, notes } = detected;
-    origin.header = origin.header.map(|line| line + blocks.line());
-    let mut weights = dialect.columns.weight.map(|_| Vec::new());
-    // Only a hint for the faster parser: both give the same edges.
-    let integers = AtomicBool::new(edges.all_integers());
-    let start = parse(&first, &dialect, edges.all_integers(), true);
-    drop(first);
-    let next = |block: &[u8]| parse(block, &dialect, integers.load(Relaxed), false);
-    blocks.parse(start, next, |block| {
-        merge(block, &mut edges, weights.as_mut());
-        integers.store(edges.all_integers(), Relaxed);
-    })?;
     if edges.len() == 0 && options.nodes.is_none() {
-        return Err(Error::file(path, NO_EDGE));
+        return Err(no_edges(path));
     }
     // A parsed block is about as large as its text, with a table of text ids up to seven times.
     let buffers = Blocks::bytes(if edges.all_integers() { 1 } else { 7 });
+    let weights = dialect.columns.weight.map(|_| weights);
     let mut file = EdgeFile { origin, ..edges.finish(weights, buffers) };
     file.notes.extend(notes);
     Ok(file)
+}
+
+pub(in crate::graph) fn no_edges(path: &Path) -> Error {
+    Error::file(path, NO_EDGE)
+}
+
+/// Calls `take` with the edges of every block, in file order. `integers` says whether all ids so far
+/// are integers, and so does what `take` returns. `None` if there are no lines, and nodes are listed.
+pub(in crate::graph) fn stream(
+    path: &Path,
+    options: &ReadOptions,
+    integers: bool,
+    mut take: impl FnMut(Block) -> Result<bool> + Send,
+) -> Result<Option<Detected>> {
+    let mut blocks = Blocks::open(path)?;
+    let Some((first, mut detected)) = start(&mut blocks, options)? else { return Ok(None) };
+    detected.origin.header = detected.origin.header.map(|line| line + blocks.line());
+    let dialect = detected.dialect;
+    let start = parse(&first, &dialect, integers, true);
+    drop(first);
+    // Only a hint for the faster parser: both give the same edges.
+    let integers = AtomicBool::new(integers);
+    let next = |block: &[u8]| parse(block, &dialect, integers.load(Relaxed), false);
+    blocks.parse(start, next, |block| {
+        integers.store(take(block)?, Relaxed);
+        Ok(())
+    })?;
+    Ok(Some(detected))
 }
 
 /// The first block, from the first line that is not a comment, and how its lines are divided. `None`
@@ -76,7 +98,7 @@ fn start(blocks: &mut Blocks, options: &ReadOptions) -> Result<Option<(Vec<u8>, 
             return Ok(None);
         }
         if is_whole {
-            return Err(Error::file(path, NO_EDGE));
+            return Err(no_edges(path));
         }
         // Twice as much each time, so that a long run of comments is not read again and again.
         let enough = 2 * first.len();
@@ -90,12 +112,12 @@ fn start(blocks: &mut Blocks, options: &ReadOptions) -> Result<Option<(Vec<u8>, 
 }
 
 /// The edges of one block.
-struct Block {
-    edges: Edges,
-    weights: Vec<f32>,
+pub(in crate::graph) struct Block {
+    pub(in crate::graph) edges: Edges,
+    pub(in crate::graph) weights: Vec<f32>,
 }
 
-enum Edges {
+pub(in crate::graph) enum Edges {
     Integers(Vec<(u32, u32)>),
     /// The ids of the block, their hashes, and edges as indices into them.
     Texts(StringIds, Vec<u64>, Vec<(u32, u32)>),
@@ -245,7 +267,7 @@ fn comments(block: &[u8]) -> usize {
     block.len() - rest.len()
 }
 
-fn merge(block: Block, edges: &mut EdgeCollector, weights: Option<&mut Vec<f32>>) {
+fn merge(block: Block, edges: &mut EdgeCollector, weights: &mut Vec<f32>) {
     match block.edges {
         Edges::Integers(pairs) => edges.extend_integers(&pairs),
         Edges::Texts(texts, hashes, pairs) => {
@@ -253,7 +275,5 @@ fn merge(block: Block, edges: &mut EdgeCollector, weights: Option<&mut Vec<f32>>
             edges.extend_rows(pairs.iter().map(|&(a, b)| (rows[a as usize], rows[b as usize])));
         }
     }
-    if let Some(weights) = weights {
-        weights.extend_from_slice(&block.weights);
-    }
+    weights.extend_from_slice(&block.weights);
 }

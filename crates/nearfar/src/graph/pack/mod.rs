@@ -1,0 +1,212 @@
+//! Packed graphs, `.nfg`: the arrays of a [`Graph`] in a file that is mapped into memory, so that it
+//! opens at once, whatever its size, and processes share it.
+//!
+//! The file is a [container](format) of these sections:
+//!
+//! | section | type | |
+//! |---|---|---|
+//! | `offsets` | u64 | n + 1: where the row of each node begins in `targets`, and the end |
+//! | `targets` | u32 | the neighbours of node 0 in increasing order, those of node 1, … |
+//! | `weights` | f32 | one for each of `targets`; missing in a graph without weights |
+//! | `ids.start` | u32 | one number: row r has the id start + r; or else |
+//! | `ids.text` | u8 | the ids, one after the other, in UTF-8 |
+//! | `ids.ends` | u64 | the end of each id in `ids.text` |
+//! | `ids.slots` | u32 | the hash index of ids (`mapped_ids`) |
+
+mod edges;
+mod format;
+mod rows;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::mapped_ids::{MappedIds, slots};
+use super::read::{InputFormat, format_of};
+use super::{Dataset, Dropped, Graph, Node, NodeIds, Origin, ReadOptions, StringIds, read};
+use crate::error::{Error, Problem, Result};
+use crate::file::{check_not_input, check_writable, write_whole};
+use crate::memory::{Array, Mapped};
+use format::{Container, Writer, check_machine};
+
+pub(super) use format::MAGIC;
+
+/// What packing may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackConfig {
+    /// Bytes of memory. An edge list is sorted in parts that fit; the ids of its nodes have to fit as
+    /// well: 8 bytes for a node, and texts with a hash index unless ids are 0..n−1. Other formats are
+    /// read whole.
+    pub memory: u64,
+    /// The folder of temporary files, which take 24 bytes for an edge, or 36 with weights; `None` for
+    /// that of the packed file.
+    pub scratch: Option<std::path::PathBuf>,
+}
+
+impl Default for PackConfig {
+    fn default() -> Self {
+        Self { memory: 1_000_000_000, scratch: None }
+    }
+}
+
+/// What was packed.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// The graph, mapped.
+    pub graph: Graph,
+    /// The edges that were dropped.
+    pub dropped: Dropped,
+    /// How the file states its edges.
+    pub origin: Origin,
+    /// How ambiguous input was interpreted.
+    pub notes: Vec<Problem>,
+}
+
+/// Reads a graph as [`read`](super::read()) does, and writes it to a packed file. Edge lists may be
+/// larger than memory.
+///
+/// ```
+/// use nearfar::graph::{PackConfig, ReadOptions, open_packed, pack};
+/// let folder = tempfile::tempdir().unwrap();
+/// let file = folder.path().join("karate.nfg");
+/// pack("builtin:karate", &ReadOptions::default(), &file, &PackConfig::default())?;
+/// assert_eq!(open_packed(&file)?.edges(), 78);
+/// # Ok::<(), nearfar::Error>(())
+/// ```
+pub fn pack(
+    source: &str,
+    options: &ReadOptions,
+    output: &Path,
+    config: &PackConfig,
+) -> Result<Packed> {
+    check_machine().map_err(|reason| Error::unwritable(output, reason))?;
+    check_writable(output)?;
+    let path = Path::new(source);
+    let streams = path.is_file() && options.nodes.is_none() && !options.largest_component;
+    if streams && format_of(path, options)? == InputFormat::Edges {
+        let edges::Found { dropped, origin, notes } = edges::pack(path, options, output, config)?;
+        return Ok(Packed { graph: open_packed(output)?, dropped, origin, notes });
+    }
+    check_not_input(output, &[path.to_owned()])?;
+    let Dataset { graph, dropped, origin, notes, .. } = read(source, options)?;
+    graph.write_packed(output)?;
+    Ok(Packed { graph: open_packed(output)?, dropped, origin, notes })
+}
+
+/// Opens a packed graph in some milliseconds: the header, the table of sections and the length of the
+/// file are checked, the sections are not read. [`read`](super::read()) checks all of it. Use this
+/// one where many processes share a file that was checked: rows of a file that was damaged since may
+/// be out of bounds.
+pub fn open_packed(path: &Path) -> Result<Graph> {
+    let container = container(path)?;
+    graph(&container).map_err(|reason| Error::file(path, reason))
+}
+
+/// Reads a packed graph: every byte of it, at the speed of memory, so that no damage goes unnoticed.
+pub(super) fn read_packed(path: &Path, options: &ReadOptions) -> Result<Graph> {
+    let container = container(path)?;
+    let fail = |reason| Error::file(path, reason);
+    container.check().map_err(fail)?;
+    let mut graph = graph(&container).map_err(fail)?;
+    check_rows(&graph).map_err(fail)?;
+    if options.no_weights {
+        graph.weights = None;
+    }
+    Ok(graph)
+}
+
+fn container(path: &Path) -> Result<Container> {
+    let fail = |reason| Error::file(path, reason);
+    check_machine().map_err(fail)?;
+    let file = File::open(path).map_err(|error| Error::read(path, error))?;
+    let length = file.metadata().map_err(|error| Error::read(path, error))?.len();
+    if length == 0 {
+        return Err(Error::file(path, "the file is empty"));
+    }
+    let mapped = Mapped::new(&file).map_err(|error| Error::read(path, error))?;
+    Container::open(mapped).map_err(fail)
+}
+
+fn graph(container: &Container) -> Result<Graph, String> {
+    let offsets: Array<usize> = container.array("offsets")?;
+    let targets: Array<Node> = container.array("targets")?;
+    let weights: Option<Array<f32>> = container.optional("weights")?;
+    let Some(n) = offsets.len().checked_sub(1).filter(|&n| n < Node::MAX as usize) else {
+        return Err(format!("{} offsets; expected one more than nodes", offsets.len()));
+    };
+    let ids = match container.optional("ids.start")? {
+        Some(start) => match *start {
+            [start] => NodeIds::Range { start, len: n },
+            _ => return Err(format!("{} first ids; expected one", start.len())),
+        },
+        None => NodeIds::StringIds(StringIds::mapped(MappedIds {
+            text: container.array("ids.text")?,
+            ends: container.array("ids.ends")?,
+            slots: container.array("ids.slots")?,
+        })),
+    };
+    let counts = ids.len() == n && weights.as_ref().is_none_or(|all| all.len() == targets.len());
+    if !counts || offsets[0] != 0 || offsets[n] != targets.len() {
+        return Err("the lengths of its sections do not agree; pack the graph again".to_owned());
+    }
+    Ok(Graph { offsets, targets, weights, ids })
+}
+
+/// Refuses what no graph has: a file may come from elsewhere, with checksums that agree.
+fn check_rows(graph: &Graph) -> Result<(), String> {
+    let Graph { offsets, targets, weights, ids } = graph;
+    let n = graph.nodes();
+    let bad_row = offsets.par_windows(2).enumerate().find_any(|(row, bounds)| {
+        let Some(targets) = targets.get(bounds[0]..bounds[1]) else { return true };
+        !targets.is_sorted_by(|a, b| a < b)
+            || targets.last().is_some_and(|&last| last as usize >= n)
+            || targets.binary_search(&(*row as Node)).is_ok()
+    });
+    if let Some((row, _)) = bad_row {
+        return Err(format!("the neighbours of node {row} are not those of a graph"));
+    }
+    let is_weight = |weight: &f32| weight.is_finite() && *weight > 0.0;
+    if !targets.len().is_multiple_of(2)
+        || weights.as_ref().is_some_and(|weights| !weights.par_iter().all(is_weight))
+    {
+        return Err("the edges are not those of a graph; pack it again".to_owned());
+    }
+    let NodeIds::StringIds(ids) = ids else { return Ok(()) };
+    if ids.are_texts() { Ok(()) } else { Err("the ids are not texts; pack it again".to_owned()) }
+}
+
+impl Graph {
+    /// Writes the graph to a packed file, which [`read`](super::read()) reads like any other format.
+    pub fn write_packed(&self, path: &Path) -> Result<()> {
+        check_machine().map_err(|reason| Error::unwritable(path, reason))?;
+        write_whole(path, |out| {
+            let mut out = Writer::new(out)?;
+            write_ids(&mut out, &self.ids)?;
+            out.section("targets", &self.targets)?;
+            if let Some(weights) = &self.weights {
+                out.section("weights", weights)?;
+            }
+            out.section("offsets", &self.offsets)?;
+            out.finish()
+        })
+    }
+}
+
+fn write_ids(out: &mut Writer, ids: &NodeIds) -> io::Result<()> {
+    let ids = match ids {
+        NodeIds::Range { start, .. } => return out.section("ids.start", &[*start]),
+        NodeIds::StringIds(ids) => ids,
+    };
+    let texts = || (0..ids.len() as Node).map(|row| ids.get(row));
+    out.begin::<u8>("ids.text")?;
+    texts().try_for_each(|text| out.write(text.as_bytes()))?;
+    out.begin::<usize>("ids.ends")?;
+    let mut end = 0;
+    texts().try_for_each(|text| {
+        end += text.len();
+        out.write(&[end])
+    })?;
+    out.section("ids.slots", &slots(texts()))
+}
