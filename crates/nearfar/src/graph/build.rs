@@ -124,7 +124,11 @@ impl EdgeList {
 
     /// Builds the directed graph of a list; merges repeated arcs by this rule. An edge is two arcs if
     /// the list says that it is undirected, else one from its first end to its second.
-    pub(crate) fn build_directed(mut self, direction: Direction, repeats: Repeats) -> Result<Built> {
+    pub(crate) fn build_directed(
+        mut self,
+        direction: Direction,
+        repeats: Repeats,
+    ) -> Result<Built> {
         let dropped = self.check()?;
         let Self { pairs, weights, ids } = self;
         let built = directed::build(pairs, weights, ids, direction, repeats);
@@ -167,7 +171,8 @@ impl EdgeList {
         remove_duplicates(&mut offsets, &mut targets, row_weights.as_mut());
         check_sums(row_weights.as_deref())?;
         let repeats = listed - targets.len() / 2;
-        let graph = Graph { offsets, targets, weights: row_weights, ids, incoming: None };
+        let graph =
+            Graph { offsets, targets, weights: row_weights, lengths: None, ids, incoming: None };
         Ok(Built { graph, dropped: Dropped { repeats, ..dropped }, storage })
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn build(
     let repeats = (order.len() - targets.len()) / copies;
     drop(order);
     let incoming = Some(Incoming::new(&offsets, &targets));
-    let graph = Graph { offsets, targets, weights: merged, ids, incoming };
+    let graph = Graph { offsets, targets, weights: merged, lengths: None, ids, incoming };
     let dropped = Dropped { repeats, ..Dropped::default() };
     Built { graph, dropped, storage: Storage::Once }
 }
@@ -116,7 +116,7 @@ pub(super) fn undirected(graph: &Graph) -> Graph {
         }
         offsets.push(targets.len());
     }
-    Graph { offsets, targets, weights, ids: graph.ids.clone(), incoming: None }
+    Graph { offsets, targets, weights, lengths: None, ids: graph.ids.clone(), incoming: None }
 }
 
 #[cfg(test)]

@@ -48,6 +48,8 @@ pub struct Graph {
     offsets: Vec<usize>,
     targets: Vec<Node>,
     weights: Option<Vec<f32>>,
+    /// The lengths of arcs, where distances are lengths.
+    lengths: Option<Vec<f32>>,
     ids: NodeIds,
     /// The arcs by target; `None` in an undirected graph, whose rows hold them already.
     incoming: Option<Incoming>,
@@ -145,6 +147,28 @@ impl Graph {
         }
     }
 
+    /// Whether edges have lengths: distances are then sums of lengths, not numbers of hops.
+    pub fn has_lengths(&self) -> bool {
+        self.lengths.is_some()
+    }
+
+    /// The lengths of the edges to [`neighbours`](Self::neighbours), if edges have lengths.
+    pub fn lengths(&self, node: Node) -> Option<&[f32]> {
+        self.lengths.as_ref().map(|lengths| &lengths[self.places(node)])
+    }
+
+    /// The length of the edge to a neighbour: 1 where distances are hops.
+    #[inline]
+    pub(crate) fn length_at(&self, node: Node, neighbour: usize) -> f64 {
+        let place = self.offsets[node as usize] + neighbour;
+        self.lengths.as_ref().map_or(1.0, |lengths| f64::from(lengths[place]))
+    }
+
+    /// The length of the edge from one node to another, which exists.
+    pub(crate) fn length(&self, from: Node, to: Node) -> f64 {
+        self.length_at(from, self.neighbours(from).partition_point(|&other| other < to))
+    }
+
     /// The number of neighbours of a node; of arcs from it, in a directed graph.
     #[inline]
     pub fn degree(&self, node: Node) -> usize {
@@ -164,8 +188,7 @@ impl Graph {
     pub fn edges_once(&self) -> impl Iterator<Item = (Node, Node, Option<f32>)> {
         (0..self.nodes() as Node).flat_map(move |a| {
             let (targets, weights) = (self.neighbours(a), self.weights(a));
-            let first =
-                if self.is_directed() { 0 } else { targets.partition_point(|&b| b < a) };
+            let first = if self.is_directed() { 0 } else { targets.partition_point(|&b| b < a) };
             (first..targets.len()).map(move |at| (a, targets[at], weights.map(|w| w[at])))
         })
     }
@@ -183,8 +206,9 @@ impl Graph {
     /// The memory that the graph takes, ids included.
     pub fn bytes(&self) -> u64 {
         let weights = if self.is_weighted() { 4 } else { 0 };
+        let lengths = if self.has_lengths() { 4 } else { 0 };
         let incoming = self.incoming.as_ref().map_or(0, Incoming::bytes);
-        let rows = (self.offsets.len() * 8 + self.targets.len() * (4 + weights)) as u64;
+        let rows = (self.offsets.len() * 8 + self.targets.len() * (4 + weights + lengths)) as u64;
         rows + incoming + self.ids.bytes()
     }
 
@@ -204,6 +228,9 @@ impl Graph {
             for weight in weights {
                 hasher.write_u32(weight.to_bits());
             }
+            for length in self.lengths(node).unwrap_or_default() {
+                hasher.write_u32(length.to_bits());
+            }
         }
         hasher.finish()
     }
@@ -219,6 +246,7 @@ impl Graph {
         offsets.push(0);
         let mut targets = Vec::new();
         let mut weights = self.is_weighted().then(Vec::new);
+        let mut lengths = self.has_lengths().then(Vec::new);
         for &row in rows {
             for (at, &target) in self.neighbours(row).iter().enumerate() {
                 let target = new_row[target as usize];
@@ -227,11 +255,14 @@ impl Graph {
                     if let (Some(new), Some(old)) = (&mut weights, self.weights(row)) {
                         new.push(old[at]);
                     }
+                    if let (Some(new), Some(old)) = (&mut lengths, self.lengths(row)) {
+                        new.push(old[at]);
+                    }
                 }
             }
             offsets.push(targets.len());
         }
         let incoming = self.is_directed().then(|| Incoming::new(&offsets, &targets));
-        Self { offsets, targets, weights, ids: self.ids.select(rows), incoming }
+        Self { offsets, targets, weights, lengths, ids: self.ids.select(rows), incoming }
     }
 }

@@ -15,6 +15,7 @@ mod listed;
 mod other_components;
 mod plan;
 mod rejection;
+mod routes;
 mod table;
 mod uniform;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::clusters::Clusters;
-use super::config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
+use super::config::{NegativeConfig, Negatives, Strategy};
 use super::degree::Degree;
 use super::edge::Edge;
 use super::landmark::Landmark;
@@ -13,10 +13,14 @@ use super::landmark_approx::LandmarkApprox;
 use super::law::{Bound, DistanceLaw};
 use super::levels::ByLevel;
 use super::listed::listed_bytes;
+use super::routes::ByRoutes;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
-use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances};
+use crate::distance::{
+    Diameter, Far, HopCell, HopRows, Landmarks, Levels, Routes, SOURCES, ShortestPaths,
+    has_long_distances,
+};
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::memory;
@@ -80,17 +84,26 @@ impl NegativePlan {
         if graph.nodes() < 2 {
             return Err(Error::graph("the graph needs at least two nodes"));
         }
+        check_far(graph, config)?;
         let plan = match config.negatives {
             Negatives::Auto => Self::exact(graph, config, budget, demand, Negatives::Distance)
                 .or_else(|why| {
-                    let plan = Self::landmarks(graph, config, budget, Negatives::LandmarkApprox)?;
-                    Ok(Self { fallback: Some(why), ..plan })
+                    let law = Negatives::LandmarkApprox;
+                    let plan = match config.far {
+                        Far::Undirected => Err(far_of_landmarks()),
+                        _ => Self::landmarks(graph, config, budget, law),
+                    };
+                    Ok(Self { fallback: Some(why), ..plan? })
                 }),
             exact @ (Negatives::Distance | Negatives::DistanceMin | Negatives::DistanceMax) => {
                 Self::exact(graph, config, budget, demand, exact).map_err(|why| {
                     let problem = Problem::from(why).set("negatives", "landmark-approx");
                     Error::budget(problem.raise("max-memory"))
                 })
+            }
+            Negatives::Landmark if graph.is_directed() => {
+                let problem = Problem::from("landmark is a law of undirected graphs");
+                Err(Error::conflict(problem.set("negatives", "landmark-approx").omit("directed")))
             }
             landmarks @ (Negatives::LandmarkApprox | Negatives::Landmark) => {
                 Self::landmarks(graph, config, budget, landmarks)
@@ -143,7 +156,8 @@ impl NegativePlan {
             1 => HopRows::<u8>::search_bytes(graph.nodes(), graph.nodes()),
             _ => HopRows::<u16>::search_bytes(graph.nodes(), graph.nodes()),
         };
-        let others = if components.len() > 1 { product([graph.nodes(), 12]) } else { 0 };
+        let grouped = components.len() > 1 && !graph.is_directed();
+        let others = if grouped { product([graph.nodes(), 12]) } else { 0 };
         let kept = sum([table::kept_bytes(graph.nodes(), cell), others]);
         let least = kept.saturating_add(NOMINAL_SEARCHES * search);
         // A table that does not fit anyway needs no closer look.
@@ -158,7 +172,8 @@ impl NegativePlan {
         let table_fits = least <= budget.memory
             && kept.saturating_add(reserved) <= budget.memory
             && table_seconds <= budget.seconds;
-        let levels_fit = levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
+        let levels_fit = config.far != Far::Undirected
+            && levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
         let levels_first = levels_seconds.is_some_and(|seconds| seconds < table_seconds);
         let strategy = match config.strategy {
             Strategy::Auto if levels_fit && (levels_first || !table_fits) => Strategy::Levels,
@@ -185,7 +200,16 @@ impl NegativePlan {
         } else {
             let searches = affordable(graph.nodes(), search, budget.memory.saturating_sub(kept));
             let counts = table::count_bytes(graph.nodes(), diameter.at_most);
-            let table = kept.saturating_add(product([searches]).saturating_mul(search));
+            // Undirected distances are measured for some sources at a time.
+            let others = match config.far {
+                Far::Undirected => sum([
+                    product([searches, SOURCES, graph.nodes(), cell]),
+                    product([2, graph.arcs(), if graph.is_weighted() { 8 } else { 4 }]),
+                ]),
+                _ => 0,
+            };
+            let search = product([searches]).saturating_mul(search);
+            let table = sum([kept, search, others]);
             (table.max(kept.saturating_add(counts)), kept, searches)
         };
         Ok(Self {
@@ -218,6 +242,9 @@ impl NegativePlan {
     ) -> Result<Self> {
         let n = graph.nodes();
         let fraction = |fraction: f64| (n as f64 * fraction).round() as usize;
+        if graph.is_directed() {
+            return Self::routes(graph, config, law);
+        }
         let components = Components::new(graph);
         let diameter = diameter(graph, &components);
         let cell = match diameter.at_most {
@@ -235,12 +262,7 @@ impl NegativePlan {
                 };
                 fraction(0.1).max(2).min(most_landmarks(1)).min(quick as usize)
             }
-            Some(LandmarkCount::Fraction(part)) => fraction(part).clamp(1, n),
-            Some(LandmarkCount::Count(count)) if count > n => {
-                let message = format!("the graph has {n} nodes");
-                return Err(Error::option("landmarks", count, message));
-            }
-            Some(LandmarkCount::Count(count)) => count,
+            Some(asked) => asked.of(n)?,
         };
         let chosen = Landmarks::<u8>::choose(graph, &components, count);
         let cells = |chosen: &[Node]| Landmarks::<u8>::cells(&components, chosen);
@@ -281,6 +303,31 @@ impl NegativePlan {
             kept,
             cell,
             searches,
+            ..Self::without_distances(config, (0, 0))
+        })
+    }
+
+    /// Landmarks whose distances there and back differ.
+    fn routes(graph: &Graph, config: &NegativeConfig, law: Negatives) -> Result<Self> {
+        let n = graph.nodes();
+        let count = match config.landmarks {
+            None => {
+                let quick = (SEARCHED_LONG / (n + graph.arcs()) as f64).max(100.0);
+                (n / 10).max(2).min(most_landmarks(4)).min(quick as usize)
+            }
+            Some(asked) => asked.of(n)?,
+        };
+        let routes = Routes::bytes(n, count);
+        // No distance is longer than all nodes in a row.
+        let sampler = ByRoutes::bytes(n, count, n as f64, config.gamma);
+        let search = product([rayon::current_num_threads()]);
+        let search = search.saturating_mul(ShortestPaths::bytes(graph));
+        let kept = routes.saturating_add(sampler);
+        Ok(Self {
+            law,
+            landmarks: Some(count),
+            building: sum([routes, search, product([n, 8])]).max(kept),
+            kept,
             ..Self::without_distances(config, (0, 0))
         })
     }
@@ -394,6 +441,9 @@ impl NegativePlan {
     fn build_landmarks(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let components = Components::new(graph);
         let far = self.config.far.hops(graph, &components);
+        if graph.is_directed() {
+            return Ok(self.build_routes(graph, f64::from(far)));
+        }
         // The narrowest cells that hold the distances: landmarks are mostly central, and need not
         // be as far apart as the diameter.
         if let Some(landmarks) = self.measure::<u8>(graph, &components) {
@@ -409,6 +459,15 @@ impl NegativePlan {
             Some(landmarks) => self.build_on(landmarks, far),
             None => Err(Error::graph("a distance exceeds 4 294 967 295 hops")),
         }
+    }
+
+    fn build_routes(&self, graph: &Graph, far: f64) -> Box<dyn NegativeSampler> {
+        let gamma = self.config.gamma;
+        if gamma == 0.0 {
+            return Box::new(Uniform { nodes: graph.nodes() });
+        }
+        let routes = Routes::new(graph, self.landmarks.unwrap_or(1));
+        Box::new(ByRoutes::new(routes, gamma, far, 1.0))
     }
 
     fn measure<T: HopCell>(&self, graph: &Graph, components: &Components) -> Option<Landmarks<T>> {
@@ -433,6 +492,30 @@ impl NegativePlan {
             _ => Box::new(LandmarkApprox::new(landmarks, law, far)?),
         })
     }
+}
+
+/// Fails if pairs without a path cannot have the distance that was asked for.
+fn check_far(graph: &Graph, config: &NegativeConfig) -> Result<()> {
+    if config.far != Far::Undirected {
+        return Ok(());
+    }
+    let problem = match (config.negatives, config.strategy) {
+        _ if !graph.is_directed() => {
+            Problem::from("the graph is undirected already").set("far", "auto")
+        }
+        (Negatives::LandmarkApprox, _) => return Err(far_of_landmarks()),
+        (_, Strategy::Levels) => {
+            let problem = Problem::from("undirected distances between some pairs need the table");
+            problem.set("strategy", "table").set("far", "auto")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::conflict(problem))
+}
+
+fn far_of_landmarks() -> Error {
+    let problem = Problem::from("undirected distances between some pairs need exact distances");
+    Error::conflict(problem.set("negatives", "distance").set("far", "auto"))
 }
 
 /// Bounds of the diameter that tell how wide a stored distance has to be.
