@@ -1,4 +1,4 @@
-//! Large arrays for random access.
+//! Large arrays for random access, and arrays in mapped files ([`Array`]).
 //!
 //! With pages of 4 KiB, nearly every random access to a large table also misses the TLB, the
 //! processor's cache of page addresses; with huge pages of 2 MiB hardly any does. Linux backs the
@@ -12,7 +12,14 @@
 
 #![allow(unsafe_code)]
 
+use std::fmt::{self, Debug};
+use std::fs::File;
+use std::io;
 use std::ops::{Deref, DerefMut, Range};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use memmap2::Mmap;
 
 /// An array of default values, which are zeros for numbers, on huge pages where possible.
 ///
@@ -91,6 +98,100 @@ impl PartialEq for Aligned {
     }
 }
 
+/// A file that is mapped into memory: its bytes are read from the disk when they are first used, and
+/// processes that map the same file share them.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapped(Arc<Mmap>);
+
+impl Mapped {
+    /// Maps a whole file. A file that is being read should be replaced, never written to: where its
+    /// bytes change, so do those of arrays, and where it is cut, reading them ends the process.
+    pub(crate) fn new(file: &File) -> io::Result<Self> {
+        // SAFETY: the language has no word about memory that another process writes to. Files of
+        // this program are replaced by renaming, which leaves the mapped one as it is, and of what is
+        // read no value is invalid (`Plain`).
+        unsafe { Mmap::map(file) }.map(|map| Self(Arc::new(map)))
+    }
+
+    /// The bytes in this range as an array; `None` if the file does not have them, or if they are
+    /// not aligned or not whole values.
+    pub(crate) fn array<T: Plain>(&self, bytes: Range<usize>) -> Option<Array<T>> {
+        let bytes = self.0.get(bytes)?;
+        let start = bytes.as_ptr().cast::<T>();
+        if !start.is_aligned() || !bytes.len().is_multiple_of(size_of::<T>()) {
+            return None;
+        }
+        let start = NonNull::new(start.cast_mut())?;
+        let values = NonNull::slice_from_raw_parts(start, bytes.len() / size_of::<T>());
+        Some(Array { values, owner: self.0.clone() })
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Numbers of which every pattern of bits is a value.
+pub(crate) trait Plain: Copy + Send + Sync + 'static {}
+
+impl Plain for u8 {}
+impl Plain for u32 {}
+impl Plain for usize {}
+impl Plain for f32 {}
+
+/// An array that never changes: owned, or a part of a mapped file. Clones share it. Access costs as
+/// much as that of a `Vec`, whichever it is.
+pub(crate) struct Array<T> {
+    /// The values, which lie in what `owner` keeps alive.
+    values: NonNull<[T]>,
+    owner: Arc<dyn Send + Sync>,
+}
+
+// SAFETY: an array is read only, its owner can be sent and shared, and so can plain numbers.
+unsafe impl<T: Plain> Send for Array<T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for Array<T> {}
+
+impl<T: Plain> From<Vec<T>> for Array<T> {
+    fn from(values: Vec<T>) -> Self {
+        let owner = Arc::new(values);
+        Self { values: NonNull::from(owner.as_slice()), owner }
+    }
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the values are aligned and initialised, they stay where they are for as long as
+        // their owner lives, and nothing changes them, as only this array and its clones see it.
+        unsafe { self.values.as_ref() }
+    }
+}
+
+impl<T> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        Self { values: self.values, owner: self.owner.clone() }
+    }
+}
+
+impl<T: Debug> Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: PartialEq> PartialEq for Array<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
 /// Returns free memory to the system that the allocator keeps for later allocations (glibc only).
 pub(crate) fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -149,6 +250,32 @@ mod tests {
             let expected = array[..len / 2].to_vec();
             assert_eq!(array.into_vec(len / 2), expected);
         }
+    }
+
+    #[test]
+    fn arrays_are_owned_or_parts_of_a_file() {
+        use std::io::Write;
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 128, 63, 9]).unwrap();
+        let mapped = Mapped::new(&file).unwrap();
+        let integers: Array<u32> = mapped.array(0..8).unwrap();
+        let floats: Array<f32> = mapped.array(8..12).unwrap();
+        let bytes: Array<u8> = mapped.array(12..13).unwrap();
+        // None of them is aligned, whole, or within the file.
+        for range in [1..5, 0..6, 8..16, 16..20] {
+            assert!(mapped.array::<u32>(range).is_none());
+        }
+        drop(mapped);
+        assert_eq!(integers, Array::from(vec![1_u32.to_le(), 2_u32.to_le()]));
+        let copy = integers.clone();
+        drop(integers);
+        let read = std::thread::spawn(move || copy.to_vec()).join().unwrap();
+        assert_eq!(read, [1_u32.to_le(), 2_u32.to_le()]);
+        if cfg!(target_endian = "little") {
+            assert_eq!(*floats, [1.0]);
+        }
+        assert_eq!(format!("{bytes:?}"), "[9]");
+        assert!(Array::from(Vec::<f32>::new()).is_empty());
     }
 
     #[test]

@@ -171,8 +171,7 @@ impl EdgeList {
         remove_duplicates(&mut offsets, &mut targets, row_weights.as_mut());
         check_sums(row_weights.as_deref())?;
         let repeats = listed - targets.len() / 2;
-        let graph =
-            Graph { offsets, targets, weights: row_weights, lengths: None, ids, incoming: None };
+        let graph = Graph::of_rows(offsets, targets, row_weights, ids);
         Ok(Built { graph, dropped: Dropped { repeats, ..dropped }, storage })
     }
 }

@@ -149,7 +149,7 @@ impl CsrRows {
             }
         }
         let dropped = Dropped { self_loops: loops.len(), ..Dropped::default() };
-        (Graph { offsets, targets, weights, lengths: None, ids, incoming: None }, dropped)
+        (Graph::of_rows(offsets, targets, weights, ids), dropped)
     }
 
     fn weight(&self, at: usize) -> Option<u32> {

@@ -4,14 +4,14 @@ use rayon::prelude::*;
 
 use super::build::{Built, Repeats};
 use super::{Direction, Dropped, Graph, Node, NodeIds, Storage};
-use crate::memory;
+use crate::memory::{self, Array};
 
 /// The arcs into each node: those of node k come from `sources[offsets[k]..offsets[k + 1]]`, in
 /// increasing order.
 #[derive(Clone, Debug)]
 pub(super) struct Incoming {
-    offsets: Vec<usize>,
-    sources: Vec<Node>,
+    offsets: Array<usize>,
+    sources: Array<Node>,
 }
 
 impl Incoming {
@@ -40,7 +40,7 @@ impl Incoming {
                 *next += 1;
             }
         }
-        Self { offsets: starts, sources }
+        Self { offsets: starts.into(), sources: sources.into() }
     }
 
     #[inline]
@@ -86,7 +86,7 @@ pub(super) fn build(
     let repeats = (order.len() - targets.len()) / copies;
     drop(order);
     let incoming = Some(Incoming::new(&offsets, &targets));
-    let graph = Graph { offsets, targets, weights: merged, lengths: None, ids, incoming };
+    let graph = Graph { incoming, ..Graph::of_rows(offsets, targets, merged, ids) };
     let dropped = Dropped { repeats, ..Dropped::default() };
     Built { graph, dropped, storage: Storage::Once }
 }
@@ -116,7 +116,7 @@ pub(super) fn undirected(graph: &Graph) -> Graph {
         }
         offsets.push(targets.len());
     }
-    Graph { offsets, targets, weights, lengths: None, ids: graph.ids.clone(), incoming: None }
+    Graph::of_rows(offsets, targets, weights, graph.ids.clone())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use super::Node;
+use super::mapped_ids::MappedIds;
 
 /// The ids of a graph's nodes, by row. An id is any text; consecutive integers take no memory.
 #[derive(Clone, Debug)]
@@ -66,8 +67,7 @@ impl NodeIds {
     /// Gives back memory that was reserved for more ids.
     pub(crate) fn shrink_to_fit(&mut self) {
         if let Self::StringIds(texts) = self {
-            texts.text.shrink_to_fit();
-            texts.ends.shrink_to_fit();
+            texts.shrink_to_fit();
         }
     }
 
@@ -82,6 +82,13 @@ impl NodeIds {
 /// Distinct texts, numbered in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct StringIds {
+    owned: OwnedIds,
+    /// The texts of a packed graph, instead. The first one that is added makes them owned.
+    mapped: Option<MappedIds>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OwnedIds {
     text: String,
     ends: Vec<usize>,
     /// The rows of all texts, found by hash.
@@ -89,32 +96,45 @@ pub struct StringIds {
 }
 
 impl StringIds {
+    /// Texts in a mapped file.
+    pub(super) fn mapped(ids: MappedIds) -> Self {
+        Self { owned: OwnedIds::default(), mapped: Some(ids) }
+    }
+
     /// The number of texts.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.mapped.as_ref().map_or(self.owned.ends.len(), MappedIds::len)
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// The memory that the texts take.
     pub fn bytes(&self) -> u64 {
-        let ends = self.ends.capacity() * size_of::<usize>();
-        (self.text.capacity() + ends + self.rows.allocation_size()) as u64
+        let OwnedIds { text, ends, rows } = &self.owned;
+        let ends = ends.capacity() * size_of::<usize>();
+        let owned = (text.capacity() + ends + rows.allocation_size()) as u64;
+        owned + self.mapped.as_ref().map_or(0, MappedIds::bytes)
     }
 
     /// The text with this number.
     pub fn get(&self, row: Node) -> &str {
-        text_of(&self.text, &self.ends, row)
+        match &self.mapped {
+            None => text_of(&self.owned.text, &self.owned.ends, row),
+            Some(ids) => ids.get(row),
+        }
     }
 
     /// The number of a text.
     pub fn find(&self, id: &str) -> Option<Node> {
+        if let Some(ids) = &self.mapped {
+            return ids.find(id);
+        }
         let hashed = hash(id);
         let same = |&(hash, row): &(u64, Node)| hash == hashed && self.get(row) == id;
-        self.rows.find(hashed, same).map(|&(_, row)| row)
+        self.owned.rows.find(hashed, same).map(|&(_, row)| row)
     }
 
     /// The number of a text, which is added if it is new.
@@ -124,6 +144,30 @@ impl StringIds {
 
     /// [`insert`](Self::insert) with a known [`hash`].
     pub(crate) fn insert_hashed(&mut self, hashed: u64, id: &str) -> Node {
+        self.owned().insert_hashed(hashed, id)
+    }
+
+    /// Inserts all texts of `others`, whose hashes are given; returns their numbers here.
+    pub(crate) fn insert_all(&mut self, others: &Self, hashes: &[u64]) -> Vec<Node> {
+        self.owned().insert_all(others, hashes)
+    }
+
+    /// Gives back memory that was reserved for more ids.
+    fn shrink_to_fit(&mut self) {
+        self.owned.text.shrink_to_fit();
+        self.owned.ends.shrink_to_fit();
+    }
+
+    fn owned(&mut self) -> &mut OwnedIds {
+        if let Some(ids) = self.mapped.take() {
+            *self = (0..ids.len() as Node).map(|row| ids.get(row)).collect();
+        }
+        &mut self.owned
+    }
+}
+
+impl OwnedIds {
+    fn insert_hashed(&mut self, hashed: u64, id: &str) -> Node {
         let Self { text, ends, rows } = self;
         let entry = rows.entry(
             hashed,
@@ -142,12 +186,10 @@ impl StringIds {
         }
     }
 
-    /// Inserts all texts of `others`, whose hashes are given; returns their numbers here.
-    ///
     /// In a large table every look-up misses the cache three times: at the entry, at the end of
     /// the text, and at the text. Each step is done for a batch before the next one, so that the
     /// misses overlap.
-    pub(crate) fn insert_all(&mut self, others: &Self, hashes: &[u64]) -> Vec<Node> {
+    fn insert_all(&mut self, others: &StringIds, hashes: &[u64]) -> Vec<Node> {
         const BATCH: usize = 64;
         const NONE: Node = Node::MAX;
         let mut numbers = vec![NONE; hashes.len()];
@@ -158,7 +200,9 @@ impl StringIds {
                 *number = likely.map_or(NONE, |&(_, row)| row);
             }
             for (number, row) in numbers.iter_mut().zip(rows.clone()) {
-                if *number != NONE && self.get(*number) != others.get(row as Node) {
+                let same =
+                    |number| text_of(&self.text, &self.ends, number) == others.get(row as Node);
+                if *number != NONE && !same(*number) {
                     *number = NONE;
                 }
             }
@@ -176,15 +220,15 @@ impl<S: AsRef<str>> FromIterator<S> for StringIds {
     fn from_iter<I: IntoIterator<Item = S>>(ids: I) -> Self {
         let ids = ids.into_iter();
         let len = ids.size_hint().0;
-        let mut texts = Self {
+        let mut texts = OwnedIds {
             text: String::new(),
             ends: Vec::with_capacity(len),
             rows: HashTable::with_capacity(len),
         };
         for id in ids {
-            texts.insert(id.as_ref());
+            texts.insert_hashed(hash(id.as_ref()), id.as_ref());
         }
-        texts
+        Self { owned: texts, mapped: None }
     }
 }
 

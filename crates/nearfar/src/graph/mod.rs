@@ -8,6 +8,7 @@ pub(crate) mod dataset;
 mod directed;
 mod ids;
 pub(crate) mod labels;
+mod mapped_ids;
 pub mod read;
 mod stats;
 mod storage;
@@ -33,7 +34,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::memory;
+use crate::memory::{self, Array};
 use directed::Incoming;
 
 /// A node, as the index of its row. Four bytes: up to 4 294 967 294 nodes.
@@ -45,17 +46,29 @@ pub type Node = u32;
 /// graph, the neighbours of a node are the targets of its arcs.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    offsets: Vec<usize>,
-    targets: Vec<Node>,
-    weights: Option<Vec<f32>>,
+    offsets: Array<usize>,
+    targets: Array<Node>,
+    weights: Option<Array<f32>>,
     /// The lengths of arcs, where distances are lengths.
-    lengths: Option<Vec<f32>>,
+    lengths: Option<Array<f32>>,
     ids: NodeIds,
     /// The arcs by target; `None` in an undirected graph, whose rows hold them already.
     incoming: Option<Incoming>,
 }
 
 impl Graph {
+    /// The undirected graph of these rows, which are as described above.
+    fn of_rows(
+        offsets: Vec<usize>,
+        targets: Vec<Node>,
+        weights: Option<Vec<f32>>,
+        ids: NodeIds,
+    ) -> Self {
+        let weights = weights.map(Array::from);
+        let (offsets, targets) = (offsets.into(), targets.into());
+        Self { offsets, targets, weights, lengths: None, ids, incoming: None }
+    }
+
     /// The number of nodes n.
     pub fn nodes(&self) -> usize {
         self.offsets.len() - 1
@@ -97,6 +110,12 @@ impl Graph {
     #[must_use]
     pub fn to_undirected(self: &Arc<Self>) -> Arc<Self> {
         if self.is_directed() { Arc::new(directed::undirected(self)) } else { Arc::clone(self) }
+    }
+
+    /// The memory of [`to_undirected`](Self::to_undirected) beside this graph.
+    pub(crate) fn undirected_bytes(&self) -> u64 {
+        let arc = if self.is_weighted() { 16 } else { 8 };
+        if self.is_directed() { (self.nodes() * 8 + self.arcs() * arc) as u64 } else { 0 }
     }
 
     /// The positions of a node's neighbours in [`targets`](Self::targets).
@@ -263,6 +282,10 @@ impl Graph {
             offsets.push(targets.len());
         }
         let incoming = self.is_directed().then(|| Incoming::new(&offsets, &targets));
-        Self { offsets, targets, weights, lengths, ids: self.ids.select(rows), incoming }
+        Self {
+            lengths: lengths.map(Array::from),
+            incoming,
+            ..Self::of_rows(offsets, targets, weights, self.ids.select(rows))
+        }
     }
 }

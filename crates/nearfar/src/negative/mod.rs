@@ -5,6 +5,7 @@ mod cells;
 mod clusters;
 mod config;
 mod degree;
+mod directed;
 mod edge;
 mod landmark;
 mod landmark_approx;

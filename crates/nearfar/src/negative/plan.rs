@@ -7,19 +7,18 @@ use serde_json::{Map, Value, json};
 use super::clusters::Clusters;
 use super::config::{NegativeConfig, Negatives, Strategy};
 use super::degree::Degree;
+use super::directed::{check_far, far_of_landmarks};
 use super::edge::Edge;
 use super::landmark::Landmark;
 use super::landmark_approx::LandmarkApprox;
 use super::law::{Bound, DistanceLaw};
 use super::levels::ByLevel;
 use super::listed::listed_bytes;
-use super::routes::ByRoutes;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
 use crate::distance::{
-    Diameter, Far, HopCell, HopRows, Landmarks, Levels, Routes, SOURCES, ShortestPaths,
-    has_long_distances,
+    Diameter, Far, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances,
 };
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph, Node};
@@ -51,12 +50,12 @@ pub struct NegativePlan {
     /// Memory of the sampler.
     pub kept: u64,
     /// Why `auto` did not choose exact distances.
-    fallback: Option<String>,
+    pub(super) fallback: Option<String>,
     /// Bytes of a stored distance.
-    cell: usize,
+    pub(super) cell: usize,
     /// Searches that may run at a time.
-    searches: usize,
-    config: NegativeConfig,
+    pub(super) searches: usize,
+    pub(super) config: NegativeConfig,
 }
 
 /// By default the distances between landmarks take at most this much memory, …
@@ -66,7 +65,7 @@ const P2P_BYTES: usize = 64_000_000;
 /// but a thousand landmarks are always allowed. Where distances are long, searches take longer and
 /// fewer landmarks leave no node far from all of them beside its distance from others.
 const SEARCHED: f64 = 10e9;
-const SEARCHED_LONG: f64 = 5e8;
+pub(super) const SEARCHED_LONG: f64 = 5e8;
 
 /// The choice of a law reckons with so many searches at a time on any machine, so that it does not
 /// depend on the number of threads.
@@ -126,7 +125,7 @@ impl NegativePlan {
     }
 
     /// A law that takes so many bytes while it is built, and so many from then on.
-    fn without_distances(config: &NegativeConfig, (building, kept): (u64, u64)) -> Self {
+    pub(super) fn without_distances(config: &NegativeConfig, (building, kept): (u64, u64)) -> Self {
         Self {
             law: config.negatives,
             strategy: None,
@@ -307,31 +306,6 @@ impl NegativePlan {
         })
     }
 
-    /// Landmarks whose distances there and back differ.
-    fn routes(graph: &Graph, config: &NegativeConfig, law: Negatives) -> Result<Self> {
-        let n = graph.nodes();
-        let count = match config.landmarks {
-            None => {
-                let quick = (SEARCHED_LONG / (n + graph.arcs()) as f64).max(100.0);
-                (n / 10).max(2).min(most_landmarks(4)).min(quick as usize)
-            }
-            Some(asked) => asked.of(n)?,
-        };
-        let routes = Routes::bytes(n, count);
-        // No distance is longer than all nodes in a row.
-        let sampler = ByRoutes::bytes(n, count, n as f64, config.gamma);
-        let search = product([rayon::current_num_threads()]);
-        let search = search.saturating_mul(ShortestPaths::bytes(graph));
-        let kept = routes.saturating_add(sampler);
-        Ok(Self {
-            law,
-            landmarks: Some(count),
-            building: sum([routes, search, product([n, 8])]).max(kept),
-            kept,
-            ..Self::without_distances(config, (0, 0))
-        })
-    }
-
     /// Fails if the plan exceeds the budget.
     fn check(&self, budget: &Budget, demand: &Demand) -> Result<()> {
         let (name, total) = (self.law.name(), self.peak(demand));
@@ -461,15 +435,6 @@ impl NegativePlan {
         }
     }
 
-    fn build_routes(&self, graph: &Graph, far: f64) -> Box<dyn NegativeSampler> {
-        let gamma = self.config.gamma;
-        if gamma == 0.0 {
-            return Box::new(Uniform { nodes: graph.nodes() });
-        }
-        let routes = Routes::new(graph, self.landmarks.unwrap_or(1));
-        Box::new(ByRoutes::new(routes, gamma, far, 1.0))
-    }
-
     fn measure<T: HopCell>(&self, graph: &Graph, components: &Components) -> Option<Landmarks<T>> {
         let count = self.landmarks.unwrap_or(1);
         let most = most_landmarks(size_of::<T>());
@@ -494,30 +459,6 @@ impl NegativePlan {
     }
 }
 
-/// Fails if pairs without a path cannot have the distance that was asked for.
-fn check_far(graph: &Graph, config: &NegativeConfig) -> Result<()> {
-    if config.far != Far::Undirected {
-        return Ok(());
-    }
-    let problem = match (config.negatives, config.strategy) {
-        _ if !graph.is_directed() => {
-            Problem::from("the graph is undirected already").set("far", "auto")
-        }
-        (Negatives::LandmarkApprox, _) => return Err(far_of_landmarks()),
-        (_, Strategy::Levels) => {
-            let problem = Problem::from("undirected distances between some pairs need the table");
-            problem.set("strategy", "table").set("far", "auto")
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::conflict(problem))
-}
-
-fn far_of_landmarks() -> Error {
-    let problem = Problem::from("undirected distances between some pairs need exact distances");
-    Error::conflict(problem.set("negatives", "distance").set("far", "auto"))
-}
-
 /// Bounds of the diameter that tell how wide a stored distance has to be.
 fn diameter(graph: &Graph, components: &Components) -> Diameter {
     /// Rings and the like would need a search from every node; they get wider cells.
@@ -528,7 +469,7 @@ fn diameter(graph: &Graph, components: &Components) -> Diameter {
 }
 
 /// As many landmarks as keep the distances between them small.
-fn most_landmarks(cell: usize) -> usize {
+pub(super) fn most_landmarks(cell: usize) -> usize {
     (P2P_BYTES as f64 / cell as f64).sqrt() as usize
 }
 
