@@ -69,6 +69,11 @@ impl Embedding {
         ids(py, self.0.ids())
     }
 
+    /// The context vectors of a model of order 2 that has just been trained.
+    fn contexts(&self) -> Option<Self> {
+        self.0.contexts().map(Self::of)
+    }
+
     /// The rows of the k most similar vectors of each row, and their similarities.
     fn neighbors<'py>(
         &self,

@@ -124,12 +124,12 @@ pub(crate) fn links(
             settings.train.seed = seed;
             let mut observer = RunObserver { caller, run, runs: config.seeds };
             let budget = Budget { memory, ..Default::default() };
-            let vectors = nearfar::embed(rest, &settings, &budget, &mut observer)?.into_vectors();
+            let embedding = nearfar::embed(rest, &settings, &budget, &mut observer)?;
             run += 1;
             if caller.last_reply().is_break() {
                 return Err(Error::conflict("the callback stopped links before training ended"));
             }
-            Ok(vectors)
+            Ok(embedding)
         })
     })
     .map(|scores| json(&scores))

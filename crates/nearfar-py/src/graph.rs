@@ -50,6 +50,8 @@ pub(crate) enum PyIds {
 struct Stated {
     /// Whether edges have a direction, where that is known.
     directed: Option<bool>,
+    /// Whether the graph is to be directed.
+    as_directed: bool,
     /// Whether the edges are the entries of a matrix.
     matrix: bool,
     /// The names of the columns of a frame: source, target, weight.
@@ -90,13 +92,14 @@ impl Graph {
 
     /// Builds a graph with ids 0, 1, 2, … from a CSR matrix.
     #[staticmethod]
-    #[pyo3(signature = (offsets, targets, weights=None, repeats="sum"))]
+    #[pyo3(signature = (offsets, targets, weights=None, repeats="sum", directed=false))]
     fn from_rows(
         py: Python<'_>,
         offsets: Rows<'_>,
         targets: Rows<'_>,
         weights: Option<PyReadonlyArray1<'_, f32>>,
         repeats: &str,
+        directed: bool,
     ) -> PyResult<Self> {
         let repeats = parsed("repeats", repeats)?;
         let (offsets, targets) = (offsets.read(None)?, targets.read(None)?);
@@ -104,7 +107,8 @@ impl Graph {
         let graph = work::run(py, None, None, move |_| {
             let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
             let ids = names(offsets.len().saturating_sub(1), None);
-            nearfar::graph::CsrRows { offsets, targets, weights, ids }.dataset(repeats)
+            let rows = nearfar::graph::CsrRows { offsets, targets, weights, ids };
+            if directed { rows.directed(repeats) } else { rows.dataset(repeats) }
         })?;
         Ok(Self::from_dataset(graph))
     }
@@ -119,6 +123,12 @@ impl Graph {
     #[getter]
     fn edges(&self) -> usize {
         self.shared.edges()
+    }
+
+    /// Whether edges have a direction.
+    #[getter]
+    fn directed(&self) -> bool {
+        self.shared.is_directed()
     }
 
     /// Whether edges have weights.
@@ -178,7 +188,7 @@ impl Graph {
         ids(py, self.shared.ids())
     }
 
-    /// Each edge once: sources, targets, and weights if the graph has them.
+    /// Each edge once, each arc of a directed graph: sources, targets, and weights if it has them.
     fn edge_arrays<'py>(&self, py: Python<'py>) -> Edges<'py> {
         let graph = &self.shared;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
@@ -254,7 +264,8 @@ impl Stated {
         };
         let columns =
             self.columns.map(|(source, target, weight)| UsedColumns { source, target, weight });
-        Origin { direction, columns, repeats: self.repeats, ..Origin::default() }
+        let (directed, repeats) = (self.as_directed, self.repeats);
+        Origin { direction, directed, columns, repeats, ..Origin::default() }
     }
 }
 

@@ -76,14 +76,18 @@ pub fn embed_with(
     if let Some(negatives) = &parts.negatives {
         plan = plan.with_sampler(&**negatives, graph);
     }
-    let embedding = |vectors| {
+    let embedding = |vectors, contexts: Option<Vec<f32>>| {
         let embedding = Embedding::new(graph.ids().clone(), plan.dim, vectors)?;
-        Ok(embedding.with_provenance(plan.provenance()))
+        let embedding = embedding.with_provenance(plan.provenance());
+        Ok(match contexts {
+            Some(contexts) => embedding.with_contexts(contexts),
+            None => embedding,
+        })
     };
     let ControlFlow::Continue(checkpoint) = sink.plan(&plan)? else {
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
         start::start(&plan, graph, plan.dim, &mut vectors);
-        return embedding(vectors);
+        return embedding(vectors, None);
     };
     let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
     let positives = parts.positives.map_or_else(|| backend::positives(&plan, graph), Ok)?;
@@ -103,5 +107,6 @@ pub fn embed_with(
         Some(build) => build(task)?,
         None => task.backend()?,
     };
-    embedding(backend::run(backend, &plan, graph, &started, checkpoint, sink)?)
+    let (vectors, contexts) = backend::run(backend, &plan, graph, &started, checkpoint, sink)?;
+    embedding(vectors, contexts)
 }

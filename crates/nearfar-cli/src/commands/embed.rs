@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_output, check_writable};
+use nearfar::error::{Error, Problem};
 use nearfar::file::check_not_input;
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
@@ -37,6 +38,9 @@ struct OutputArgs {
     /// .safetensors, .tsv
     #[arg(short, long, value_name = "FILE", default_value = "embedding.npy")]
     output: PathBuf,
+    /// File to write the context vectors of --order 2 to: in a directed graph, those of nodes as targets
+    #[arg(long, value_name = "FILE", conflicts_with = "stop_early")]
+    contexts: Option<PathBuf>,
     /// Format of the file [default: by its extension]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -112,6 +116,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let start = Instant::now();
     args.options.complete(given)?;
     args.check_outputs()?;
+    args.check_contexts()?;
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
@@ -123,6 +128,9 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
     let save = Instant::now();
     embedding.save(output, *format)?;
+    if let (Some(file), Some(contexts)) = (&args.output.contexts, embedding.contexts()) {
+        contexts.save(file, *format)?;
+    }
     let save = save.elapsed().as_secs_f64();
     let peak_memory = peak_memory();
     run.recorder.event(&Event::Finished { peak_memory })?;
@@ -176,6 +184,10 @@ impl Args {
         others.extend(self.scoring.files());
         check_output(output, *format, &others)?;
         others.push(output.clone());
+        if let Some(contexts) = &self.output.contexts {
+            check_output(contexts, *format, &others)?;
+            others.push(contexts.clone());
+        }
         for file in log.iter().chain(report) {
             check_not_input(file, &others)?;
             others.push(file.clone());
@@ -184,6 +196,25 @@ impl Args {
             nearfar::report::check_writable(report)?;
         }
         Ok(())
+    }
+}
+
+impl Args {
+    /// Fails unless the training has context vectors that belong to the vectors.
+    fn check_contexts(&self) -> anyhow::Result<()> {
+        let train = &self.options.settings.train;
+        if self.output.contexts.is_none() {
+            return Ok(());
+        }
+        let problem = if train.order != 2 {
+            Problem::from("only models of order 2 have context vectors").set("order", 2)
+        } else if train.smoothing != Some(0) && !(self.read.directed && train.smoothing.is_none()) {
+            Problem::from("smoothing would change the vectors without the context vectors")
+                .set("smoothing", 0)
+        } else {
+            return Ok(());
+        };
+        Err(Error::conflict(problem.omit("contexts")).into())
     }
 }
 

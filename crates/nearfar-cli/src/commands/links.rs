@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use nearfar::embedding::Embedding;
 use nearfar::evaluate::{LinkScores, LinksConfig, Ranking, links};
 use nearfar::graph::{Dataset, ReadOptions};
 use nearfar::train::Recorder;
@@ -32,13 +33,13 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let Dataset { graph, read_bytes, .. } = dataset;
     let mut first = true;
     let seed = args.options.settings.train.seed;
-    let scores = links(&graph, &args.links, seed, |rest, seed| -> anyhow::Result<Vec<f32>> {
+    let scores = links(&graph, &args.links, seed, |rest, seed| -> anyhow::Result<Embedding> {
         let mut options = args.options.clone();
         options.settings.train.seed = seed;
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
         let observer = Observer::new(Recorder::default(), quiet)?;
-        Ok(options.embed(rest, read_bytes, observer, None, quiet)?.0.into_vectors())
+        Ok(options.embed(rest, read_bytes, observer, None, quiet)?.0)
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(
@@ -66,13 +67,16 @@ fn table(args: &Args, scores: &LinkScores) -> String {
         args.links.seeds,
         if args.links.seeds == 1 { "" } else { "s" },
     );
-    let rows: [(&str, &Ranking); 5] = [
+    let mut rows: Vec<(&str, &Ranking)> = vec![
         ("dot product", &scores.dot),
         ("hadamard", &scores.operators.hadamard),
         ("average", &scores.operators.average),
         ("l1", &scores.operators.l1),
         ("l2", &scores.operators.l2),
     ];
+    if let Some(reversed) = &scores.reversed {
+        rows.insert(1, ("reversed", reversed));
+    }
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use nearfar::Budget;
-use nearfar::distance::Levels;
+use nearfar::distance::{Far, Levels};
 use nearfar::graph::{Components, Graph, Node, ReadOptions};
 use nearfar::negative::{Demand, NegativeConfig, NegativePlan, Negatives};
 use nearfar::rng::{Purpose, Rng};
@@ -52,7 +52,7 @@ struct Sample {
     negatives: &'static str,
     strategy: Option<nearfar::negative::Strategy>,
     landmarks: Option<usize>,
-    /// Distance assigned to nodes without a path; `None` in a connected graph.
+    /// Distance assigned to nodes without a path; `None` in a connected undirected graph.
     far: Option<u32>,
     seed: u64,
     /// Draws by node id, without nodes that were never drawn.
@@ -113,23 +113,26 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
     print::result(&table(&graph, args, plan.law, &counts, &by_distance, far))
 }
 
-/// `far` if the graph is disconnected, and draws by exact distance, which samplers by landmarks
+/// `far` if some pairs may have no path, and draws by exact distance, which samplers by landmarks
 /// only approximate.
 fn by_distance(
-    graph: &Graph,
+    graph: &Arc<Graph>,
     centre: Node,
     counts: &[u64],
     args: &Args,
 ) -> (Option<u32>, BTreeMap<u32, u64>) {
     let components = Components::new(graph);
-    let far = match components.len() {
-        0 | 1 => None,
-        _ => Some(args.negatives.far.hops(graph, &components)),
+    let far = (components.len() > 1 || graph.is_directed())
+        .then(|| args.negatives.far.hops(graph, &components));
+    let along = Levels::new(graph, centre).hops();
+    let both_ways = match args.negatives.far {
+        Far::Undirected => Levels::new(&graph.to_undirected(), centre).hops(),
+        Far::Auto | Far::Hops(_) => vec![None; along.len()],
     };
     let mut by_distance = BTreeMap::new();
-    for (hops, &count) in Levels::new(graph, centre).hops().into_iter().zip(counts) {
+    for ((hops, undirected), &count) in along.into_iter().zip(both_ways).zip(counts) {
         if count > 0 {
-            *by_distance.entry(hops.or(far).unwrap_or(0)).or_insert(0) += count;
+            *by_distance.entry(hops.or(undirected).or(far).unwrap_or(0)).or_insert(0) += count;
         }
     }
     (far, by_distance)

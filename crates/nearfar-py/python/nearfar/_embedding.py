@@ -74,6 +74,14 @@ class Embedding:
         return self._ids.nodes
 
     @property
+    def contexts(self) -> Embedding | None:
+        """The context vectors, after training with ``order=2``; else ``None``. Of a directed graph,
+        vectors are those of nodes as sources, context vectors those of nodes as targets.
+        """
+        engine = self._engine.contexts()
+        return None if engine is None else _from_engine(engine, self._ids)
+
+    @property
     def dim(self) -> int:
         """Number of dimensions."""
         return int(self._vectors.shape[1])
@@ -235,7 +243,7 @@ def embed(
     q : float, default=1.0
         In-out parameter of node2vec: walks stay closer to their start for larger values.
     order : {1, 2}, default=1
-        Vectors per node: 2 adds a context vector (``trainer="stream"`` only).
+        Vectors per node: 2 adds a context vector (``trainer="stream"`` only), ``Embedding.contexts``.
     start : {"spectral", "random"}, default=None
         Initial vectors: leading eigenvectors of the objective at zero, or small random ones.
         ``None`` selects ``"spectral"``; ``"random"`` with ``trainer="batch"`` and ``order=2``.
@@ -253,7 +261,7 @@ def embed(
         has no L2 regularisation.
     smoothing : int, default=None
         Products of the trained vectors with the normalised adjacency matrix, 0 to 100. ``None``
-        selects 2; 0 with ``trainer="batch"``.
+        selects 2; 0 with ``trainer="batch"``, and for directed graphs with ``order=2``.
     negative_weight : float, default=1.0
         Weight of a window's negatives relative to its positives.
     kernel : {"auto", "scalar", "avx2", "avx512", "neon"}, default="auto"
@@ -273,8 +281,9 @@ def embed(
     landmarks : int or float, default=None
         Number of landmarks, or a fraction of the nodes. ``None`` selects 0.1 of the nodes, with at
         most 64 MB of distances between landmarks.
-    far : int or "auto", default="auto"
+    far : int, "auto" or "undirected", default="auto"
         Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
+        ``"undirected"``, in a directed graph, is the distance without the directions.
     strategy : {"auto", "table", "levels"}, default="auto"
         Source of exact distances: an n × n table, one byte per entry; or a breadth-first search per
         centre. ``"auto"`` selects the faster one that fits memory and time.
@@ -295,7 +304,7 @@ def embed(
     resume_anyway : bool, default=False
         With ``resume``, continue also from a checkpoint of an instruction set that this machine does
         not have. The result is then not that of an uninterrupted run, and a ``UserWarning`` says so.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, largest_component
+    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Returns

@@ -21,7 +21,7 @@ _MERGED = {"sum": "the sum", "max": "the larger", "first": "the first"}
 
 
 class Graph:
-    """An undirected graph with node ids.
+    """A graph with node ids, undirected unless ``directed=True``.
 
     Every function of the package accepts a ``Graph`` or anything that can be converted to one;
     building it once saves the conversion in later calls. Self-loops, repeated edges and edges of
@@ -70,6 +70,10 @@ class Graph:
     num_nodes : int, default=None
         Number of nodes of an integer array, so that isolated nodes at the end are kept. ``None``
         takes the largest id plus 1.
+    directed : bool, default=False
+        Read edges as arcs from the first end to the second: the arcs of a NetworkX ``DiGraph`` or
+        another directed graph, the entries (i, j) of a matrix, the pairs of an array, frame, list or
+        file. An edge of an undirected graph is two arcs.
     largest_component : bool, default=False
         Keep only the largest connected component.
 
@@ -106,6 +110,7 @@ class Graph:
         repeats: str = "sum",
         nodes: Any = None,
         num_nodes: int | None = None,
+        directed: bool = False,
         largest_component: bool = False,
     ) -> None:
         if repeats not in ("sum", "max", "first"):
@@ -127,6 +132,8 @@ class Graph:
         }
         if isinstance(graph, Graph):
             _reject(options, "a Graph; set it when building the Graph")
+            if directed and not graph.directed:
+                raise ValueError("directed cannot be used with a Graph; set it when building the Graph")
             self._engine, self._ids = graph._engine, graph._ids
             self._labels, self._splits = graph._labels, graph._splits
             self._source = graph._source
@@ -135,7 +142,7 @@ class Graph:
             if not (weight is None or isinstance(weight, (str, int))):
                 raise ValueError("weight cannot be an array with a path; name the column of the weights")
             self._source = os.fspath(graph)
-            self._engine = _nearfar.read(self._source, _options.as_json(_of_file(options)))
+            self._engine = _nearfar.read(self._source, _options.as_json(_of_file({**options, "directed": directed})))
             for note in self._engine.notes:
                 _warn(f"{self._source}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
@@ -144,7 +151,7 @@ class Graph:
             edges = _inputs.read(graph, options)
             self._source = _type_name(graph)
             self._ids = edges.ids
-            self._engine = _build(edges, repeats)
+            self._engine = _build(edges, repeats, directed)
         if self._engine.nodes < 2 or self._engine.edges == 0:
             raise ValueError(
                 f"the graph has {self.num_nodes} nodes and {self.num_edges} edges, self-loops not "
@@ -152,7 +159,7 @@ class Graph:
             )
         if weight is None and self._engine.weighted:
             sources, targets, _ = self._engine.edge_arrays()
-            self._engine = _build(Edges(sources, targets, None, self._ids))
+            self._engine = _build(Edges(sources, targets, None, self._ids), as_directed=self.directed)
         if largest_component:
             rows, self._engine = self._engine.largest_component()
             if len(rows) < len(self._ids):
@@ -173,12 +180,20 @@ class Graph:
 
     @property
     def num_edges(self) -> int:
-        """Number of undirected edges."""
+        """Number of edges; of arcs, if the graph is directed."""
         return self._engine.edges
 
     @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._engine.directed
+
+    @property
     def edge_index(self) -> Integers:
-        """Rows of the ends of each edge, as int64 of shape (2, m); each edge is listed once."""
+        """Rows of the ends of each edge, as int64 of shape (2, m); each edge is listed once.
+
+        In a directed graph, sources and targets of the arcs.
+        """
         sources, targets, _ = self._engine.edge_arrays()
         return np.stack([sources, targets]).astype(np.int64)
 
@@ -217,7 +232,7 @@ class Graph:
         return self.num_nodes
 
     def __repr__(self) -> str:
-        weighted = "weighted " if self.weighted else ""
+        weighted = ("directed " if self.directed else "") + ("weighted " if self.weighted else "")
         return (
             f"Graph of {self.num_nodes} nodes and {self.num_edges} {weighted}edges: "
             f"{preview(self._ids)}"
@@ -232,11 +247,11 @@ class Graph:
 
     def __reduce__(self) -> Any:
         state = (*self._engine.edge_arrays(), self._ids, self._labels, self._splits, self._source)
-        return _unpickled, state
+        return _unpickled, (*state, self.directed)
 
 
 def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]:
-    """Compute hop distances from given nodes to all nodes.
+    """Compute hop distances from given nodes to all nodes, along the arcs of a directed graph.
 
     Parameters
     ----------
@@ -410,15 +425,23 @@ def _reject(options: dict[str, Any], graph_type: str) -> None:
             raise ValueError(f"{name} cannot be used with {graph_type}")
 
 
-def _build(edges: Edges, repeats: str = "sum") -> _nearfar.Graph:
+def _build(edges: Edges, repeats: str = "sum", as_directed: bool = False) -> _nearfar.Graph:
     if edges.offsets is not None:
         offsets, targets = _as_rows(edges.offsets), _as_rows(edges.targets)
-        return _nearfar.Graph.from_rows(offsets, targets, edges.weights, repeats)
+        return _nearfar.Graph.from_rows(offsets, targets, edges.weights, repeats, as_directed)
     strings = edges.ids.strings if edges.ids.has_unique_strings else None
     sources, targets = _as_rows(edges.sources), _as_rows(edges.targets)
     # A directed graph with both directions of every edge is an undirected one.
-    directed = (_warn_if_asymmetric(edges, repeats) or None) if edges.directed else edges.directed
-    stated = {"directed": directed, "matrix": edges.matrix, "columns": edges.columns, "repeats": repeats}
+    directed = edges.directed
+    if directed and not as_directed:
+        directed = _warn_if_asymmetric(edges, repeats) or None
+    stated = {
+        "directed": directed,
+        "as_directed": as_directed,
+        "matrix": edges.matrix,
+        "columns": edges.columns,
+        "repeats": repeats,
+    }
     return _nearfar.Graph(
         sources, targets, edges.weights, len(edges.ids), strings, json.dumps(stated)
     )
@@ -448,7 +471,8 @@ def _warn_if_asymmetric(edges: Edges, repeats: str) -> bool:
         _warn(
             f"the graph is directed, and {len(reciprocal) - int(reciprocal.sum())} of its "
             f"{len(reciprocal)} edges have no reverse edge; nearfar treats all edges as undirected. "
-            "Pass graph.to_undirected() (igraph: graph.as_undirected()) to silence this warning"
+            "Pass directed=True to keep their directions, or graph.to_undirected() (igraph: "
+            "graph.as_undirected()) to silence this warning"
         )
     elif edges.weights is not None and (edges.weights[first] != edges.weights[first][position]).any():
         _warn(
@@ -485,8 +509,15 @@ def _from_engine(engine: _nearfar.Graph, ids: Ids) -> Graph:
 
 
 def _unpickled(
-    sources: Integers, targets: Integers, weights: Any, ids: Ids, labels: Any, splits: Any, source: str
+    sources: Integers,
+    targets: Integers,
+    weights: Any,
+    ids: Ids,
+    labels: Any,
+    splits: Any,
+    source: str,
+    directed: bool = False,
 ) -> Graph:
-    graph = _from_engine(_build(Edges(sources, targets, weights, ids)), ids)
+    graph = _from_engine(_build(Edges(sources, targets, weights, ids), as_directed=directed), ids)
     graph._labels, graph._splits, graph._source = labels, splits, source
     return graph

@@ -31,6 +31,7 @@ GRAPH: dict[str, Any] = {
     "repeats": "sum",
     "nodes": None,
     "num_nodes": None,
+    "directed": False,
     "largest_component": False,
 }
 

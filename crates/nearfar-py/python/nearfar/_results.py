@@ -224,6 +224,8 @@ class LinkScores(Ranking):
         Whether the remaining graph was kept connected.
     operators : Operators
         Scores of classifiers on ``hadamard``, ``average``, ``l1`` and ``l2`` of two vectors.
+    reversed : Ranking or None
+        For a directed graph, scores of the dot product of held-out arcs against their own reverses.
     """
 
     nodes: int
@@ -232,7 +234,8 @@ class LinkScores(Ranking):
     held_out: int
     keep_connected: bool
     operators: Operators
-    _nested = {"operators": Operators}
+    reversed: Ranking | None
+    _nested = {"operators": Operators, "reversed": Ranking}
 
     def __repr__(self) -> str:
         return (

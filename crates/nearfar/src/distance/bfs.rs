@@ -12,7 +12,8 @@
 //! In real graphs, searches from 512 sources overlap so much that they cost little more than a few
 //! (Then et al., *The more the merrier: efficient multi-source graph traversal*, VLDB 2015).
 //! Each step takes the direction that touches fewer edges: *push*, from the nodes in the frontier
-//! to their neighbours, or *pull*, into the nodes that some source has not reached yet.
+//! to their neighbours, or *pull*, into the nodes that some source has not reached yet. In a directed
+//! graph, searches follow the arcs, and a pull reads the arcs into a node.
 
 use std::ops::ControlFlow;
 
@@ -199,14 +200,14 @@ impl<'g> MultiSourceBfs<'g> {
         self.touched.clear();
         for (position, &node) in self.open.iter().enumerate() {
             if let Some(&later) = self.open.get(position + AHEAD) {
-                for &from in self.graph.neighbours(later) {
+                for &from in self.graph.incoming(later) {
                     memory::prefetch(&self.frontier, from as usize);
                 }
             }
             let at = node as usize;
             let missing = all.without(&self.seen[at]);
             let mut reached = SourceSet::default();
-            for &from in self.graph.neighbours(node) {
+            for &from in self.graph.incoming(node) {
                 reached.union_with(&self.frontier[from as usize]);
                 if missing.without(&reached).is_empty() {
                     break;
@@ -235,7 +236,7 @@ impl<'g> MultiSourceBfs<'g> {
         self.open.retain(|&node| {
             let open = self.seen[node as usize] != *all;
             if open {
-                arcs += self.graph.degree(node) + 1;
+                arcs += self.graph.incoming(node).len() + 1;
             }
             open
         });

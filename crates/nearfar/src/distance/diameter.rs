@@ -8,9 +8,14 @@
 //! with the largest upper and the smallest lower bound takes a few dozen searches in real graphs
 //! (Takes and Kosters, *Computing the eccentricity distribution of large graphs*, 2013). Regular
 //! ones such as a ring need one per node: hence the limit.
+//!
+//! The bounds need d(v,w) = d(w,v). Of a directed graph the diameter is known only after a search from
+//! every node; fewer give a lower bound.
 
 use std::cmp::Reverse;
+use std::ops::ControlFlow;
 
+use super::bfs::{MultiSourceBfs, SOURCES};
 use super::levels::Levels;
 use crate::budget::product;
 use crate::graph::{Components, Graph, Node};
@@ -44,8 +49,11 @@ impl Diameter {
         searches: usize,
         enough: impl Fn(Self) -> bool,
     ) -> Self {
-        let mut found = Self { at_least: 0, at_most: 0 };
         let n = graph.nodes();
+        if graph.is_directed() {
+            return Self::of_directed(graph, searches, enough);
+        }
+        let mut found = Self { at_least: 0, at_most: 0 };
         let mut search = Search {
             left: product([searches, n]),
             levels: Levels::default(),
@@ -64,12 +72,56 @@ impl Diameter {
         }
         Self { at_most: found.at_most.max(found.at_least), ..found }
     }
+
+    /// Searches along the arcs and against them, from nodes that are spread over the rows; from all of
+    /// them where that takes a second or two.
+    fn of_directed(graph: &Graph, searches: usize, enough: impl Fn(Self) -> bool) -> Self {
+        /// Nodes × (nodes + arcs).
+        const VISITS: u64 = 4_000_000_000;
+        let n = graph.nodes();
+        let mut found = Self { at_least: 0, at_most: n.saturating_sub(1) as u32 };
+        let mut levels = Levels::default();
+        for node in (0..n as Node).step_by(n.div_ceil(searches.max(1)).max(1)) {
+            levels.search(graph, &[node]);
+            found.at_least = found.at_least.max(levels.eccentricity());
+            levels.search_back(graph, &[node]);
+            found.at_least = found.at_least.max(levels.eccentricity());
+            if enough(found) {
+                return found;
+            }
+        }
+        let quick = product([n, n + graph.arcs()]) <= VISITS && found.at_least <= LONG;
+        if searches >= n {
+            found.at_most = found.at_least;
+        } else if searches > 2 && quick {
+            found.at_least = longest(graph);
+            found.at_most = found.at_least;
+        }
+        found
+    }
 }
+
+/// The largest finite distance, by searches from all nodes.
+fn longest(graph: &Graph) -> u32 {
+    let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+    let mut bfs = MultiSourceBfs::new(graph);
+    let mut longest = 0;
+    for sources in nodes.chunks(SOURCES) {
+        // The closure never stops the search.
+        let _ = bfs.run(sources, |hops, _, _| {
+            longest = longest.max(hops);
+            ControlFlow::Continue(())
+        });
+    }
+    longest
+}
+
+/// Distances above this are long.
+const LONG: u32 = 128;
 
 /// Whether distances are so long that searches from many sources at once are not worth it: they
 /// reach a node at different times, up to once for each source. Two searches tell.
 pub(crate) fn has_long_distances(graph: &Graph, components: &Components) -> bool {
-    const LONG: u32 = 128;
     Diameter::new(graph, components, 2).at_least > LONG
 }
 

@@ -26,9 +26,24 @@ impl Levels {
         levels
     }
 
-    /// Finds the levels around the set `centres`, reusing the buffers of an earlier search.
+    /// Finds the levels around the set `centres`, reusing the buffers of an earlier search. In a
+    /// directed graph, level d holds the nodes to which the shortest path has d arcs.
     pub fn search(&mut self, graph: &Graph, centres: &[Node]) {
-        self.forget(graph.nodes());
+        self.search_along(centres, graph.nodes(), |node| graph.neighbours(node));
+    }
+
+    /// The same against the arcs: level d holds the nodes from which the shortest path has d arcs.
+    pub fn search_back(&mut self, graph: &Graph, centres: &[Node]) {
+        self.search_along(centres, graph.nodes(), |node| graph.incoming(node));
+    }
+
+    fn search_along<'g>(
+        &mut self,
+        centres: &[Node],
+        nodes: usize,
+        next: impl Fn(Node) -> &'g [Node],
+    ) {
+        self.forget(nodes);
         self.starts.clear();
         self.starts.push(0);
         for &centre in centres {
@@ -42,7 +57,7 @@ impl Levels {
             let end = self.order.len();
             self.starts.push(end);
             for at in start..end {
-                for &next in graph.neighbours(self.order[at]) {
+                for &next in next(self.order[at]) {
                     if !std::mem::replace(&mut self.seen[next as usize], true) {
                         self.order.push(next);
                     }

@@ -1,7 +1,7 @@
 //! The paper's outlier test (appendix C): nodes with the label of a distant class.
 
 use super::levels::Levels;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Dataset, EdgeList, Labels, Node, NodeIds, Split, StringIds};
 use crate::rng::{Purpose, Rng};
 
@@ -23,6 +23,10 @@ pub fn outliers(dataset: &Dataset, config: &OutlierConfig) -> Result<Dataset> {
         Error::graph("outliers need labels; give a dataset folder with labels.tsv")
     })?;
     let graph = &dataset.graph;
+    if graph.is_directed() {
+        let problem = Problem::from("outliers are added to undirected graphs");
+        return Err(Error::graph(problem.omit("directed")));
+    }
     let n = graph.nodes();
     let farthest = farthest_by_class(dataset, labels);
     let classes: Vec<usize> = (0..farthest.len()).filter(|&c| !farthest[c].is_empty()).collect();

@@ -102,6 +102,19 @@ impl<T: HopCell> HopRows<T> {
             .then_some(Self { columns: width, cells })
     }
 
+    /// Replaces "no path" by the distance in another graph of the same nodes. `None` if one does not
+    /// fit a cell.
+    pub(crate) fn or_in(mut self, graph: &Graph, searches: usize) -> Option<Self> {
+        let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+        let part = SOURCES * searches.clamp(1, rayon::current_num_threads());
+        for (rows, nodes) in self.cells.chunks_mut(part * self.columns).zip(nodes.chunks(part)) {
+            let other = Self::new(graph, nodes, None, searches)?;
+            let cells = rows.par_iter_mut().zip(&other.cells).with_min_len(1 << 16);
+            cells.filter(|(cell, _)| cell.index() == 0).for_each(|(cell, &other)| *cell = other);
+        }
+        Some(self)
+    }
+
     /// The distances from one source.
     #[inline]
     pub fn row(&self, source: usize) -> &[T] {

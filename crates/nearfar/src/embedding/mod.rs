@@ -43,6 +43,8 @@ pub struct Embedding {
     ids: NodeIds,
     dim: usize,
     vectors: Vec<f32>,
+    /// The vectors of nodes as contexts, where they differ.
+    contexts: Option<Vec<f32>>,
     provenance: Map<String, Value>,
 }
 
@@ -69,13 +71,33 @@ impl Embedding {
                 "node {node} has an empty id; give every node an id"
             )));
         }
-        Ok(Self { ids, dim, vectors, provenance: Map::new() })
+        Ok(Self { ids, dim, vectors, contexts: None, provenance: Map::new() })
     }
 
     /// The same, with a record of how the vectors were made. Formats that can carry it do.
     #[must_use]
     pub fn with_provenance(self, provenance: Map<String, Value>) -> Self {
         Self { provenance, ..self }
+    }
+
+    /// The same, with context vectors in the order of the vectors.
+    #[must_use]
+    pub(crate) fn with_contexts(self, contexts: Vec<f32>) -> Self {
+        Self { contexts: Some(contexts), ..self }
+    }
+
+    /// The vectors of nodes as contexts, of a model of order 2 that has just been trained: those of the
+    /// targets of arcs, in a directed graph. Files hold one kind of vectors; save these as well.
+    pub fn contexts(&self) -> Option<Self> {
+        let vectors = self.contexts.clone()?;
+        let Self { ids, dim, provenance, .. } = self;
+        Some(Self {
+            ids: ids.clone(),
+            dim: *dim,
+            vectors,
+            contexts: None,
+            provenance: provenance.clone(),
+        })
     }
 
     /// The record as JSON, for formats that carry it as text.

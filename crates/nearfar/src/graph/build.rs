@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::storage::{Direction, Storage, storage};
-use super::{Dataset, Graph, Node, NodeIds, Origin};
+use super::{Dataset, Graph, Node, NodeIds, Origin, directed};
 use crate::error::{Error, Problem, Result};
 use crate::memory;
 
@@ -76,6 +76,17 @@ pub(crate) struct Built {
     pub(crate) storage: Storage,
 }
 
+impl Repeats {
+    /// The weight of an edge that is listed with these weights, in list order.
+    pub(super) fn merge(self, mut weights: impl Iterator<Item = f32>) -> f32 {
+        match self {
+            Self::Sum => weights.map(f64::from).sum::<f64>() as f32,
+            Self::Max => weights.fold(0.0, f32::max),
+            Self::First => weights.next().unwrap_or_default(),
+        }
+    }
+}
+
 impl EdgeList {
     /// The memory of the list.
     pub(crate) fn bytes(&self) -> u64 {
@@ -91,6 +102,14 @@ impl EdgeList {
         let edge = if self.weights.is_some() { 32 } else { 8 };
         let arcs = (self.pairs.len() as u64).saturating_mul(edge);
         let nodes = (self.ids.len() as u64).saturating_mul(16);
+        self.bytes().saturating_add(arcs).saturating_add(nodes)
+    }
+
+    /// The same for a directed graph: for each arc its key and place in the list while they are sorted,
+    /// and its two ends in rows; each edge is two arcs at most.
+    pub(crate) fn directed_bytes(&self) -> u64 {
+        let arcs = (self.pairs.len() as u64).saturating_mul(24);
+        let nodes = (self.ids.len() as u64).saturating_mul(24);
         self.bytes().saturating_add(arcs).saturating_add(nodes)
     }
 
@@ -113,23 +132,48 @@ impl EdgeList {
     /// # Ok::<(), nearfar::Error>(())
     /// ```
     pub fn dataset(self, origin: Origin) -> Result<Dataset> {
-        let Built { graph, dropped, storage } = self.build_as(origin.direction, origin.repeats)?;
+        let Built { graph, dropped, storage } = if origin.directed {
+            self.build_directed(origin.direction, origin.repeats)?
+        } else {
+            self.build_as(origin.direction, origin.repeats)?
+        };
         Ok(Dataset { dropped, origin: Origin { storage, ..origin }, ..Dataset::of(graph) })
     }
 
-    /// Builds the graph of a list with this direction; merges repeated edges by this rule.
-    pub(crate) fn build_as(self, direction: Direction, repeats: Repeats) -> Result<Built> {
+    /// Builds the directed graph of a list; merges repeated arcs by this rule. An edge is two arcs if
+    /// the list says that it is undirected, else one from its first end to its second.
+    pub(crate) fn build_directed(
+        mut self,
+        direction: Direction,
+        repeats: Repeats,
+    ) -> Result<Built> {
+        let dropped = self.check()?;
+        let Self { pairs, weights, ids } = self;
+        let built = directed::build(pairs, weights, ids, direction, repeats);
+        check_sums(built.graph.weights.as_deref())?;
+        let dropped = Dropped { repeats: built.dropped.repeats, ..dropped };
+        Ok(Built { dropped, ..built })
+    }
+
+    /// Fails if an end is not a row or a weight not a number ≥ 0; drops loops and zeros.
+    fn check(&mut self) -> Result<Dropped> {
         let n = self.ids.len();
-        let Self { mut pairs, mut weights, ids } = self;
-        if n > Node::MAX as usize || pairs.len() > Node::MAX as usize {
+        if n > Node::MAX as usize || self.pairs.len() > Node::MAX as usize {
             return Err(Error::graph("more than 4294967294 nodes or edges"));
         }
-        if let Some(&(a, b)) = pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
+        if let Some(&(a, b)) = self.pairs.par_iter().find_any(|(a, b)| *a.max(b) as usize >= n) {
             return Err(Error::graph(format!(
                 "edge {a}–{b} has a row that is not below {n}, the number of nodes"
             )));
         }
-        let dropped = drop_loops_and_zeros(&mut pairs, weights.as_mut())?;
+        drop_loops_and_zeros(&mut self.pairs, self.weights.as_mut())
+    }
+
+    /// Builds the graph of a list with this direction; merges repeated edges by this rule.
+    pub(crate) fn build_as(mut self, direction: Direction, repeats: Repeats) -> Result<Built> {
+        let dropped = self.check()?;
+        let n = self.ids.len();
+        let Self { pairs, weights, ids } = self;
         let storage = storage(direction, &pairs, weights.as_deref());
         let mut offsets = offsets(n, &pairs);
         let (mut targets, mut row_weights) = match &weights {
@@ -143,15 +187,19 @@ impl EdgeList {
         let listed = if storage == Storage::Both { pairs.len() / 2 } else { pairs.len() };
         drop((pairs, weights));
         remove_duplicates(&mut offsets, &mut targets, row_weights.as_mut());
-        if let Some(weights) = &row_weights
-            && weights.par_iter().any(|weight| weight.is_infinite())
-        {
-            return Err(Error::graph(Repeats::too_large()));
-        }
+        check_sums(row_weights.as_deref())?;
         let repeats = listed - targets.len() / 2;
         let graph = Graph::of_rows(offsets, targets, row_weights, ids);
         Ok(Built { graph, dropped: Dropped { repeats, ..dropped }, storage })
     }
+}
+
+/// Fails if the weights of a repeated edge add up to infinity.
+fn check_sums(weights: Option<&[f32]>) -> Result<()> {
+    if weights.is_none_or(|weights| weights.par_iter().all(|weight| weight.is_finite())) {
+        return Ok(());
+    }
+    Err(Error::graph(Repeats::too_large()))
 }
 
 /// Marks a duplicate in a row.

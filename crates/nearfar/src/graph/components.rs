@@ -1,4 +1,4 @@
-//! Connected components.
+//! Connected components; of a directed graph, those that its arcs connect in whatever direction.
 
 use super::{Graph, Node};
 
@@ -26,7 +26,8 @@ impl Components {
             let mut size = 0;
             while let Some(node) = queue.pop() {
                 size += 1;
-                for &next in graph.neighbours(node) {
+                let back = if graph.is_directed() { graph.incoming(node) } else { &[] };
+                for &next in graph.neighbours(node).iter().chain(back) {
                     if of[next as usize] == UNSEEN {
                         of[next as usize] = component;
                         queue.push(next);

@@ -45,26 +45,45 @@ impl CsrRows {
     /// an edge if they differ, are merged as given.
     pub fn dataset(self, repeats: Repeats) -> Result<Dataset> {
         let origin = Origin { direction: Direction::Entries, repeats, ..Origin::default() };
-        let Self { offsets, targets, weights, ids } = &self;
-        let increasing = offsets.is_sorted() && offsets.first() == Some(&0);
-        if !increasing || offsets.len() != ids.len() + 1 || offsets.last() != Some(&targets.len()) {
-            let message = "row offsets must start at 0, never decrease, have one more entry than \
-                           nodes, and end at the number of targets";
-            return Err(Error::graph(message));
-        }
+        self.check()?;
+        let Self { targets, weights, .. } = &self;
         if weights.as_ref().is_none_or(|weights| weights.len() == targets.len()) && self.is_graph()
         {
             let (graph, dropped) = self.without_loops();
             let origin = Origin { storage: Storage::Both, ..origin };
             return Ok(Dataset { dropped, origin, ..Dataset::of(graph) });
         }
+        self.into_list().dataset(origin)
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { offsets, targets, ids, .. } = self;
+        let increasing = offsets.is_sorted() && offsets.first() == Some(&0);
+        if !increasing || offsets.len() != ids.len() + 1 || offsets.last() != Some(&targets.len()) {
+            let message = "row offsets must start at 0, never decrease, have one more entry than \
+                           nodes, and end at the number of targets";
+            return Err(Error::graph(message));
+        }
+        Ok(())
+    }
+
+    /// The entries as a list.
+    fn into_list(self) -> EdgeList {
+        let Self { offsets, targets, weights, ids } = self;
         let row = |(row, bounds): (usize, &[usize])| {
             let row = row as Node;
             targets[bounds[0]..bounds[1]].iter().map(move |&target| (row, target))
         };
         let pairs = offsets.windows(2).enumerate().flat_map(row).collect();
-        let Self { weights, ids, .. } = self;
-        EdgeList { pairs, weights, ids }.dataset(origin)
+        EdgeList { pairs, weights, ids }
+    }
+
+    /// The directed graph of a matrix, whose entry (i, j) is an arc from i to j.
+    pub fn directed(self, repeats: Repeats) -> Result<Dataset> {
+        let origin =
+            Origin { direction: Direction::Entries, directed: true, repeats, ..Origin::default() };
+        self.check()?;
+        self.into_list().dataset(origin)
     }
 
     /// Whether this is a graph already, except for self-loops.

@@ -16,7 +16,7 @@ pub enum Direction {
     Unstated,
     /// Edges are undirected.
     Undirected,
-    /// Edges are directed. They are read as undirected ones.
+    /// Edges are directed.
     Directed,
     /// Pairs are the entries (i, j) of a matrix, in which an undirected edge has two.
     Entries,

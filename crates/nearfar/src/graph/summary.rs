@@ -15,6 +15,9 @@ pub struct Origin {
     pub format: Option<&'static str>,
     /// What the file says about direction.
     pub direction: Direction,
+    /// Whether the edges were read as directed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub directed: bool,
     /// How often the file holds each edge.
     pub storage: Storage,
     /// The line that names the columns, counted from 1.
@@ -52,7 +55,7 @@ pub struct ReadSummary {
     pub source: String,
     /// The number of nodes.
     pub nodes: usize,
-    /// The number of undirected edges.
+    /// The number of edges; of arcs, if they are directed.
     pub edges: usize,
     /// Whether edges have weights.
     pub weighted: bool,
@@ -144,6 +147,7 @@ impl ReadSummary {
             (true, Repeats::First) => ", the first of w(i,j) and w(j,i)",
         };
         match (self.origin.direction, self.origin.storage) {
+            _ if self.origin.directed => "directed".to_owned(),
             (Direction::Directed, _) => "directed edges read as undirected".to_owned(),
             (Direction::Entries, Storage::Asymmetric) => {
                 format!("asymmetric matrix read as undirected{merged}")

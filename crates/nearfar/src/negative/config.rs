@@ -91,7 +91,8 @@ pub struct NegativeConfig {
     /// 64 MB of distances between landmarks]
     #[cfg_attr(feature = "clap", arg(long))]
     pub landmarks: Option<LandmarkCount>,
-    /// Distance of nodes in different components, in hops; `auto` is one more than the diameter
+    /// Distance of nodes without a path, in hops; `auto` is one more than the diameter; `undirected`,
+    /// in a directed graph, is the distance without the directions
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().far))]
     pub far: Far,
     /// How exact distances are found
@@ -130,6 +131,19 @@ impl NegativeConfig {
                 Err(Error::option("landmarks", 0, "expected at least 1"))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl LandmarkCount {
+    /// The number in a graph of n nodes.
+    pub(super) fn of(self, n: usize) -> Result<usize> {
+        match self {
+            Self::Fraction(part) => Ok(((n as f64 * part).round() as usize).clamp(1, n)),
+            Self::Count(count) if count > n => {
+                Err(Error::option("landmarks", count, format!("the graph has {n} nodes")))
+            }
+            Self::Count(count) => Ok(count),
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::error::{Error, Problem, Result};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
-/// P(k|i) ∝ deg(k)^power, k ≠ i. Isolated nodes are never drawn, unless the power is 0.
+/// P(k|i) ∝ deg(k)^power, k ≠ i, with the number of arcs *to* k in a directed graph: as often as it is
+/// a target. Nodes of degree 0 are never drawn, unless the power is 0.
 pub(super) struct Degree {
     weights: Vec<f64>,
     all: Alias,
@@ -23,8 +24,9 @@ impl Degree {
     }
 
     pub(super) fn new(graph: &Graph, power: f64) -> Result<Self> {
-        let largest = (0..graph.nodes() as Node).map(|k| graph.degree(k)).max().unwrap_or(0);
-        let weight = |k| (graph.degree(k) as f64 / largest.max(1) as f64).powf(power);
+        let degree = |k| graph.incoming(k).len();
+        let largest = (0..graph.nodes() as Node).map(degree).max().unwrap_or(0);
+        let weight = |k| (degree(k) as f64 / largest.max(1) as f64).powf(power);
         let weights: Vec<f64> = (0..graph.nodes() as Node).map(weight).collect();
         let no_weight = || {
             let problem = Problem::from("the graph has no edges: all degrees are zero");

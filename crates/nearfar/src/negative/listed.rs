@@ -36,6 +36,10 @@ pub(super) fn listed_bytes(graph: &Graph, items: &[Node], law: DistanceLaw) -> u
         let mean = mass / items.len() as f64;
         let heavy = (1..counts.len()).filter(|&hops| weight(hops) > CUTOFF * mean);
         listed += heavy.map(|hops| counts[hops]).sum::<f64>();
+        // Without arcs back, nodes without a path are listed one by one.
+        if graph.is_directed() && law.power(last, last) > CUTOFF * mean {
+            listed += unreached;
+        }
         rows += 1.0;
     }
     (listed / f64::max(rows, 1.0) * items.len() as f64 * BYTES * MARGIN) as u64

@@ -5,6 +5,7 @@ mod cells;
 mod clusters;
 mod config;
 mod degree;
+mod directed;
 mod edge;
 mod landmark;
 mod landmark_approx;
@@ -15,6 +16,7 @@ mod listed;
 mod other_components;
 mod plan;
 mod rejection;
+mod routes;
 mod table;
 mod uniform;
 

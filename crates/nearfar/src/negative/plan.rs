@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::clusters::Clusters;
-use super::config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
+use super::config::{NegativeConfig, Negatives, Strategy};
 use super::degree::Degree;
+use super::directed::{check_far, far_of_landmarks};
 use super::edge::Edge;
 use super::landmark::Landmark;
 use super::landmark_approx::LandmarkApprox;
@@ -16,7 +17,9 @@ use super::listed::listed_bytes;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
 use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
-use crate::distance::{Diameter, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances};
+use crate::distance::{
+    Diameter, Far, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances,
+};
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::memory;
@@ -47,12 +50,12 @@ pub struct NegativePlan {
     /// Memory of the sampler.
     pub kept: u64,
     /// Why `auto` did not choose exact distances.
-    fallback: Option<String>,
+    pub(super) fallback: Option<String>,
     /// Bytes of a stored distance.
-    cell: usize,
+    pub(super) cell: usize,
     /// Searches that may run at a time.
-    searches: usize,
-    config: NegativeConfig,
+    pub(super) searches: usize,
+    pub(super) config: NegativeConfig,
 }
 
 /// By default the distances between landmarks take at most this much memory, …
@@ -62,7 +65,7 @@ const P2P_BYTES: usize = 64_000_000;
 /// but a thousand landmarks are always allowed. Where distances are long, searches take longer and
 /// fewer landmarks leave no node far from all of them beside its distance from others.
 const SEARCHED: f64 = 10e9;
-const SEARCHED_LONG: f64 = 5e8;
+pub(super) const SEARCHED_LONG: f64 = 5e8;
 
 /// The choice of a law reckons with so many searches at a time on any machine, so that it does not
 /// depend on the number of threads.
@@ -80,17 +83,26 @@ impl NegativePlan {
         if graph.nodes() < 2 {
             return Err(Error::graph("the graph needs at least two nodes"));
         }
+        check_far(graph, config)?;
         let plan = match config.negatives {
             Negatives::Auto => Self::exact(graph, config, budget, demand, Negatives::Distance)
                 .or_else(|why| {
-                    let plan = Self::landmarks(graph, config, budget, Negatives::LandmarkApprox)?;
-                    Ok(Self { fallback: Some(why), ..plan })
+                    let law = Negatives::LandmarkApprox;
+                    let plan = match config.far {
+                        Far::Undirected => Err(far_of_landmarks()),
+                        _ => Self::landmarks(graph, config, budget, law),
+                    };
+                    Ok(Self { fallback: Some(why), ..plan? })
                 }),
             exact @ (Negatives::Distance | Negatives::DistanceMin | Negatives::DistanceMax) => {
                 Self::exact(graph, config, budget, demand, exact).map_err(|why| {
                     let problem = Problem::from(why).set("negatives", "landmark-approx");
                     Error::budget(problem.raise("max-memory"))
                 })
+            }
+            Negatives::Landmark if graph.is_directed() => {
+                let problem = Problem::from("landmark is a law of undirected graphs");
+                Err(Error::conflict(problem.set("negatives", "landmark-approx").omit("directed")))
             }
             landmarks @ (Negatives::LandmarkApprox | Negatives::Landmark) => {
                 Self::landmarks(graph, config, budget, landmarks)
@@ -113,7 +125,7 @@ impl NegativePlan {
     }
 
     /// A law that takes so many bytes while it is built, and so many from then on.
-    fn without_distances(config: &NegativeConfig, (building, kept): (u64, u64)) -> Self {
+    pub(super) fn without_distances(config: &NegativeConfig, (building, kept): (u64, u64)) -> Self {
         Self {
             law: config.negatives,
             strategy: None,
@@ -143,7 +155,8 @@ impl NegativePlan {
             1 => HopRows::<u8>::search_bytes(graph.nodes(), graph.nodes()),
             _ => HopRows::<u16>::search_bytes(graph.nodes(), graph.nodes()),
         };
-        let others = if components.len() > 1 { product([graph.nodes(), 12]) } else { 0 };
+        let grouped = components.len() > 1 && !graph.is_directed();
+        let others = if grouped { product([graph.nodes(), 12]) } else { 0 };
         let kept = sum([table::kept_bytes(graph.nodes(), cell), others]);
         let least = kept.saturating_add(NOMINAL_SEARCHES * search);
         // A table that does not fit anyway needs no closer look.
@@ -158,7 +171,8 @@ impl NegativePlan {
         let table_fits = least <= budget.memory
             && kept.saturating_add(reserved) <= budget.memory
             && table_seconds <= budget.seconds;
-        let levels_fit = levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
+        let levels_fit = config.far != Far::Undirected
+            && levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
         let levels_first = levels_seconds.is_some_and(|seconds| seconds < table_seconds);
         let strategy = match config.strategy {
             Strategy::Auto if levels_fit && (levels_first || !table_fits) => Strategy::Levels,
@@ -185,7 +199,16 @@ impl NegativePlan {
         } else {
             let searches = affordable(graph.nodes(), search, budget.memory.saturating_sub(kept));
             let counts = table::count_bytes(graph.nodes(), diameter.at_most);
-            let table = kept.saturating_add(product([searches]).saturating_mul(search));
+            // Undirected distances are measured for some sources at a time.
+            let others = match config.far {
+                Far::Undirected => sum([
+                    product([searches, SOURCES, graph.nodes(), cell]),
+                    product([2, graph.arcs(), if graph.is_weighted() { 8 } else { 4 }]),
+                ]),
+                _ => 0,
+            };
+            let search = product([searches]).saturating_mul(search);
+            let table = sum([kept, search, others]);
             (table.max(kept.saturating_add(counts)), kept, searches)
         };
         Ok(Self {
@@ -218,6 +241,9 @@ impl NegativePlan {
     ) -> Result<Self> {
         let n = graph.nodes();
         let fraction = |fraction: f64| (n as f64 * fraction).round() as usize;
+        if graph.is_directed() {
+            return Self::routes(graph, config, law);
+        }
         let components = Components::new(graph);
         let diameter = diameter(graph, &components);
         let cell = match diameter.at_most {
@@ -235,12 +261,7 @@ impl NegativePlan {
                 };
                 fraction(0.1).max(2).min(most_landmarks(1)).min(quick as usize)
             }
-            Some(LandmarkCount::Fraction(part)) => fraction(part).clamp(1, n),
-            Some(LandmarkCount::Count(count)) if count > n => {
-                let message = format!("the graph has {n} nodes");
-                return Err(Error::option("landmarks", count, message));
-            }
-            Some(LandmarkCount::Count(count)) => count,
+            Some(asked) => asked.of(n)?,
         };
         let chosen = Landmarks::<u8>::choose(graph, &components, count);
         let cells = |chosen: &[Node]| Landmarks::<u8>::cells(&components, chosen);
@@ -394,6 +415,9 @@ impl NegativePlan {
     fn build_landmarks(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let components = Components::new(graph);
         let far = self.config.far.hops(graph, &components);
+        if graph.is_directed() {
+            return Ok(self.build_routes(graph, f64::from(far)));
+        }
         // The narrowest cells that hold the distances: landmarks are mostly central, and need not
         // be as far apart as the diameter.
         if let Some(landmarks) = self.measure::<u8>(graph, &components) {
@@ -445,7 +469,7 @@ fn diameter(graph: &Graph, components: &Components) -> Diameter {
 }
 
 /// As many landmarks as keep the distances between them small.
-fn most_landmarks(cell: usize) -> usize {
+pub(super) fn most_landmarks(cell: usize) -> usize {
     (P2P_BYTES as f64 / cell as f64).sqrt() as usize
 }
 

@@ -1,5 +1,7 @@
 //! Distance-aware negatives from a table of all hop distances.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::NegativeSampler;
@@ -19,7 +21,8 @@ struct TableSampler<T> {
     /// The weight of each cell value. A value of 0 means no path and has the weight of `far`.
     powers: Vec<f64>,
     rows: Vec<BoundedRow>,
-    other_components: OtherComponents,
+    /// The nodes without a path to a centre, in an undirected graph.
+    other_components: Option<OtherComponents>,
 }
 
 /// The distribution of one centre.
@@ -42,25 +45,34 @@ pub(super) fn count_bytes(nodes: usize, diameter: u32) -> u64 {
 
 /// Measures all distances, by so many searches at a time, and prepares every row.
 pub(super) fn build(
-    graph: &Graph,
+    graph: &Arc<Graph>,
     components: &Components,
     law: DistanceLaw,
     far: Far,
     cell: usize,
     searches: usize,
 ) -> Result<Box<dyn NegativeSampler>> {
-    let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
     if cell == 1
-        && let Some(hops) = HopRows::<u8>::new(graph, &nodes, None, searches)
+        && let Some(hops) = measure::<u8>(graph, far, searches)
     {
         return Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?));
     }
-    if let Some(hops) = HopRows::<u16>::new(graph, &nodes, None, searches) {
+    if let Some(hops) = measure::<u16>(graph, far, searches) {
         return Ok(Box::new(TableSampler::new(hops, graph, components, law, far)?));
     }
     let problem = Problem::from("a distance exceeds 65 535 hops, the most that a hop table holds");
     let problem = problem.set("strategy", "levels").set("negatives", "landmark-approx");
     Err(Error::graph(problem))
+}
+
+/// The distances between all nodes. `None` if one does not fit a cell.
+fn measure<T: HopCell>(graph: &Arc<Graph>, far: Far, searches: usize) -> Option<HopRows<T>> {
+    let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
+    let hops = HopRows::new(graph, &nodes, None, searches)?;
+    match far {
+        Far::Undirected => hops.or_in(&graph.to_undirected(), searches),
+        Far::Auto | Far::Hops(_) => Some(hops),
+    }
 }
 
 impl<T: HopCell> TableSampler<T> {
@@ -76,28 +88,34 @@ impl<T: HopCell> TableSampler<T> {
             (0..n).into_par_iter().map(|centre| count_cells(hops.row(centre))).collect();
         let largest = counts.iter().map(Vec::len).max().unwrap_or(1) as u32 - 1;
         let far = match far {
-            Far::Auto => largest + 1,
+            Far::Auto | Far::Undirected => largest + 1,
             Far::Hops(hops) => hops,
         };
-        let scale = largest.max(if components.len() > 1 { far } else { 0 });
+        let is_connected = components.len() <= 1 && !graph.is_directed();
+        let scale = largest.max(if is_connected { 0 } else { far });
         let mut powers: Vec<f64> = (0..=largest).map(|d| law.power(d, scale)).collect();
         powers[0] = law.far_power(far, scale)?;
         let rows = (0..n)
             .into_par_iter()
-            .map(|centre| BoundedRow::new(&hops, centre, &counts[centre], &powers, law))
+            .map(|centre| {
+                let grouped = !graph.is_directed();
+                BoundedRow::new(&hops, centre, &counts[centre], &powers, law, grouped)
+            })
             .collect();
-        let other_components = OtherComponents::new(components, n);
+        let other_components = (!graph.is_directed()).then(|| OtherComponents::new(components, n));
         Ok(Self { hops, powers, rows, other_components })
     }
 }
 
 impl BoundedRow {
+    /// `grouped`: whether the nodes without a path are one heavy item, not one each.
     fn new<T: HopCell>(
         hops: &HopRows<T>,
         centre: usize,
         counts: &[u32],
         powers: &[f64],
         law: DistanceLaw,
+        grouped: bool,
     ) -> Self {
         let n = hops.row(centre).len();
         // The centre's own cell is 0 too, and is not counted.
@@ -108,12 +126,12 @@ impl BoundedRow {
         let groups = (0..counts.len()).map(|value| (others(value), weight(value)));
         let sampler = RejectionSampler::new(groups, |cutoff| {
             let row = hops.row(centre).iter().enumerate();
-            let reached = row.filter(|(_, cell)| cell.index() > 0);
-            let mut heavy: Vec<(u32, f64)> = reached
+            let single = row.filter(|&(k, cell)| cell.index() > 0 || (!grouped && k != centre));
+            let mut heavy: Vec<(u32, f64)> = single
                 .map(|(k, cell)| (k as u32, weight(cell.index())))
                 .filter(|&(_, weight)| weight > cutoff)
                 .collect();
-            if others(0) > 0.0 && weight(0) > cutoff {
+            if grouped && others(0) > 0.0 && weight(0) > cutoff {
                 heavy.push((OtherComponents::ITEM, others(0) * weight(0)));
             }
             heavy
@@ -155,9 +173,9 @@ impl<T: HopCell> NegativeSampler for TableSampler<T> {
                 let power = self.powers[hops[k as usize].index()];
                 if k == centre { 0.0 } else { power.max(*low).min(*high) }
             },
-            |rng, item| match item {
-                OtherComponents::ITEM => self.other_components.draw(centre, rng),
-                k => k,
+            |rng, item| match &self.other_components {
+                Some(others) if item == OtherComponents::ITEM => others.draw(centre, rng),
+                _ => item,
             },
         );
     }

@@ -16,6 +16,8 @@ use crate::rng::Rng;
 
 /// A source of walks, shared by all threads.
 ///
+/// Walks on a directed graph follow the arcs. At a sink, a node without arcs from it, a walk ends.
+///
 /// ```
 /// use std::sync::Arc;
 /// use nearfar::graph::{ReadOptions, read};
@@ -31,11 +33,12 @@ use crate::rng::Rng;
 /// ```
 pub trait PositiveSource: Send + Sync {
     /// Fills `out` with a walk that begins at `start`. Returns its number of nodes: the length of
-    /// `out`, or 1 if the start has no neighbours.
+    /// `out`, or fewer if the walk ends at a node without neighbours.
     fn walk(&self, start: Node, rng: &mut Rng, out: &mut [Node]) -> usize;
 
     /// Takes one walk from every start, each with its own stream. Node t of walk w is
-    /// `out[t * starts.len() + w]`; a walk at a node without neighbours stays there.
+    /// `out[t * starts.len() + w]`; the last node of a walk that has ended is repeated. A node that
+    /// follows itself makes no pair.
     ///
     /// The walks are those of [`walk`](Self::walk). Implementations can interleave the steps of
     /// several walks, so that their cache misses overlap.

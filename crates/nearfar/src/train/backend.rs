@@ -46,6 +46,11 @@ pub trait Backend {
 
     /// The vectors, row by row.
     fn into_vectors(self: Box<Self>) -> Vec<f32>;
+
+    /// The vectors, and those of nodes as contexts if there are any, row by row.
+    fn into_both(self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
+        (self.into_vectors(), None)
+    }
 }
 
 /// Rows of vectors, possibly padded.
@@ -125,7 +130,8 @@ pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn 
     })
 }
 
-/// Runs all epochs, from the checkpoint on if there is one, and returns the smoothed vectors.
+/// Runs all epochs, from the checkpoint on if there is one, and returns the smoothed vectors, and the
+/// context vectors if there are any.
 pub(crate) fn run(
     mut backend: Box<dyn Backend + '_>,
     plan: &TrainPlan,
@@ -133,7 +139,7 @@ pub(crate) fn run(
     started: &Event,
     checkpoint: Option<Checkpoint>,
     sink: &mut dyn Sink,
-) -> Result<Vec<f32>> {
+) -> Result<(Vec<f32>, Option<Vec<f32>>)> {
     let mut stopped = sink.event(started)?.is_break();
     let mut first = 0;
     if let Some(checkpoint) = checkpoint {
@@ -168,9 +174,11 @@ pub(crate) fn run(
         let done = Event::Epoch { epoch, epochs, pairs, loss, l2, effective_rank };
         stopped |= sink.event(&done)?.is_break();
     }
-    let mut vectors = backend.into_vectors();
-    smooth(graph, &mut vectors, plan.dim, plan.smoothing);
-    Ok(vectors)
+    let (mut vectors, contexts) = backend.into_both();
+    if plan.smoothing > 0 {
+        smooth(&graph.to_undirected(), &mut vectors, plan.dim, plan.smoothing);
+    }
+    Ok((vectors, contexts))
 }
 
 /// Why the runs of other trainers than the stream one have no checkpoints.

@@ -95,6 +95,9 @@ impl TrainPlan {
     /// Resolves the settings for a graph. Fails if they are invalid or exceed the budget.
     pub fn new(settings: &Settings, graph: &Graph, budget: &Budget) -> Result<Self> {
         settings.validate()?;
+        if graph.is_directed() {
+            check_directed(&settings.train)?;
+        }
         let mut plan = Self::resolve(settings, graph, settings.train.kernel.resolve()?);
         if plan.trainer == Trainer::Batch {
             batch::check(&plan, graph)?;
@@ -153,7 +156,11 @@ impl TrainPlan {
             lr: config.lr.unwrap_or(lr),
             batch: batch_size(config, nodes),
             l2: if trainer == Trainer::Batch { L2::Value(0.0) } else { config.l2 },
-            smoothing: config.smoothing.unwrap_or(defaults.smoothing),
+            smoothing: config.smoothing.unwrap_or(match defaults.smoothing {
+                // Smoothing sources alone would part them from their targets.
+                _ if graph.is_directed() && config.order == 2 => 0,
+                smoothing => smoothing,
+            }),
             negative_weight: config.negative_weight,
             seed: config.seed,
             kernel,
@@ -196,7 +203,8 @@ impl TrainPlan {
     fn training_bytes(&self, graph: &Graph) -> (u64, u64) {
         match self.trainer {
             Trainer::Stream => {
-                let table = product([graph.nodes(), self.dim.next_multiple_of(LANES), 4]);
+                let padded = self.dim.next_multiple_of(LANES);
+                let table = product([self.order, graph.nodes(), padded, 4]);
                 let training = sum([stream::bytes(self, graph), self.rank_bytes(graph)]);
                 let around =
                     sum([table, start::bytes(self, graph).max(self.smoothing_bytes(graph))]);
@@ -221,7 +229,10 @@ impl TrainPlan {
 
     /// Bytes of smoothing, beside the vectors.
     fn smoothing_bytes(&self, graph: &Graph) -> u64 {
-        if self.smoothing == 0 { 0 } else { smooth::bytes(graph.nodes(), self.dim) }
+        if self.smoothing == 0 {
+            return 0;
+        }
+        smooth::bytes(graph.nodes(), self.dim).saturating_add(graph.undirected_bytes())
     }
 
     fn too_large(&self, bytes: u64, budget: &Budget) -> Error {
@@ -309,6 +320,27 @@ impl TrainPlan {
         }
         all
     }
+}
+
+/// Fails if a directed graph cannot be trained with these settings.
+fn check_directed(config: &TrainConfig) -> Result<()> {
+    let problem = if config.model.has_network() {
+        let name = config.model.name();
+        Problem::from(format!("{name} passes messages in both directions of an edge"))
+            .omit("directed")
+            .set("model", "deepwalk")
+    } else if config.model == Model::Node2vec {
+        Problem::from("second-order walks return along the edge that they came by")
+            .omit("directed")
+            .set("model", "deepwalk")
+    } else if config.resolved_trainer() != Trainer::Stream {
+        Problem::from("only the stream trainer trains on directed graphs")
+            .set("trainer", "stream")
+            .omit("directed")
+    } else {
+        return Ok(());
+    };
+    Err(Error::conflict(problem))
 }
 
 /// A size with what the allocator adds to it.

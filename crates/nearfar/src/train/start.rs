@@ -94,7 +94,14 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
             ]);
             let panels = product([3, n, PANEL.min(columns), 4]);
             let tables = product([2, n, columns, 4]);
-            sum([tables, chunks.max(panels), product([n, 12]), product([columns, columns, 96])])
+            let both_ways = graph.undirected_bytes();
+            sum([
+                both_ways,
+                tables,
+                chunks.max(panels),
+                product([n, 12]),
+                product([columns, columns, 96]),
+            ])
         }
     }
 }
@@ -105,7 +112,7 @@ pub(crate) fn start(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &
         Start::Random => small_vectors(plan, stride, rows, SPREAD),
         Start::Spectral => {
             small_vectors(plan, stride, rows, 0.1 * SPREAD);
-            spectral(plan, graph, stride, rows);
+            spectral(plan, &graph.to_undirected(), stride, rows);
         }
     }
 }

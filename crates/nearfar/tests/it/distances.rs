@@ -26,7 +26,7 @@ fn all_graphs() -> Vec<Graph> {
     ]
 }
 
-fn check_all(graph: &Graph) {
+pub(crate) fn check_all(graph: &Graph) {
     let n = graph.nodes();
     let oracle: Vec<_> = (0..n).map(|source| naive::hops(graph, source)).collect();
     let table = HopTable::new(graph).unwrap();

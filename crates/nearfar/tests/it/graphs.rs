@@ -1,11 +1,17 @@
 //! Small graphs for tests, each a difficult case for some algorithm.
 
-use nearfar::graph::{EdgeList, Graph, Node, NodeIds};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds, Origin};
 use nearfar::rng::{Purpose, Rng};
 
 pub(crate) fn graph(nodes: usize, pairs: &[(Node, Node)]) -> Graph {
     let ids = NodeIds::Range { start: 0, len: nodes };
     EdgeList { pairs: pairs.to_vec(), weights: None, ids }.build().unwrap().0
+}
+
+pub(crate) fn directed(nodes: usize, pairs: &[(Node, Node)]) -> Graph {
+    let ids = NodeIds::Range { start: 0, len: nodes };
+    let origin = Origin { directed: true, ..Origin::default() };
+    EdgeList { pairs: pairs.to_vec(), weights: None, ids }.dataset(origin).unwrap().graph
 }
 
 pub(crate) fn path(nodes: usize) -> Graph {
@@ -38,7 +44,7 @@ pub(crate) fn random(nodes: usize, edges: usize, seed: u64) -> Graph {
     graph(nodes, &random_pairs(nodes, edges, seed))
 }
 
-fn random_pairs(nodes: usize, edges: usize, seed: u64) -> Vec<(Node, Node)> {
+pub(crate) fn random_pairs(nodes: usize, edges: usize, seed: u64) -> Vec<(Node, Node)> {
     let mut rng = Rng::new(seed, Purpose::Edge, 0, 0);
     let mut node = || rng.below(nodes) as Node;
     (0..edges).map(|_| (node(), node())).collect()

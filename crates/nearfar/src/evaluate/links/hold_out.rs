@@ -2,13 +2,16 @@
 //!
 //! Edges are shuffled. To keep the rest connected, the edges of a random spanning forest (Kruskal's
 //! algorithm in shuffled order) are never held out. Of the others, the first ones are.
+//!
+//! In a directed graph edges are arcs, and so are non-edges: ordered pairs without an arc from the first
+//! node to the second. The graph stays connected if its arcs connect it in whatever direction.
 
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
 use crate::error::{Error, Problem, Result};
-use crate::graph::{EdgeList, Graph, Node};
+use crate::graph::{EdgeList, Graph, Node, Origin};
 use crate::rng::{Purpose, Rng};
 
 /// A graph without some of its edges.
@@ -20,6 +23,8 @@ pub struct HeldOut {
     pub edges: Vec<(Node, Node)>,
     /// Number of edges requested.
     pub asked: usize,
+    /// The held-out arcs whose reverse is no arc, reversed; none in an undirected graph.
+    pub reversed: Vec<(Node, Node)>,
     /// As many node pairs without an edge in the whole graph.
     pub non_edges: Vec<(Node, Node)>,
     /// Edges of `rest` to train a classifier on, at most 20 000.
@@ -65,14 +70,20 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
         weights: graph.is_weighted().then(|| kept.iter().map(|edge| edge.2).collect()),
         ids: graph.ids().clone(),
     };
-    let rest = Arc::new(list.build()?.0);
-    Ok(HeldOut { rest, edges: held, asked: requested, non_edges, train_edges, train_non_edges })
+    let origin = Origin { directed: graph.is_directed(), ..Origin::default() };
+    let rest = Arc::new(list.dataset(origin)?.graph);
+    let reversed = held.iter().map(|&(a, b)| (b, a)).filter(|&(b, a)| !graph.has_edge(b, a));
+    let reversed = reversed.filter(|_| graph.is_directed()).collect();
+    let (edges, asked) = (held, requested);
+    Ok(HeldOut { rest, edges, asked, reversed, non_edges, train_edges, train_non_edges })
 }
 
 /// Draws `count` distinct non-edges uniformly.
 fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>> {
     let n = graph.nodes() as u64;
-    let all = n * (n - 1) / 2 - graph.edges() as u64;
+    let directed = graph.is_directed();
+    let pairs = if directed { n * (n - 1) } else { n * (n - 1) / 2 };
+    let all = pairs - graph.edges() as u64;
     if all < count as u64 {
         return Err(Error::graph(format!(
             "the evaluation needs {count} node pairs without an edge, and the graph has only {all}; \
@@ -85,8 +96,8 @@ fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>
         let nodes = 0..graph.nodes() as Node;
         let mut pairs: Vec<(Node, Node)> = nodes
             .clone()
-            .flat_map(|a| nodes.clone().skip(a as usize + 1).map(move |b| (a, b)))
-            .filter(|&(a, b)| !graph.has_edge(a, b))
+            .flat_map(|a| nodes.clone().map(move |b| (a, b)))
+            .filter(|&(a, b)| (a < b || (directed && b < a)) && !graph.has_edge(a, b))
             .collect();
         rng.shuffle(&mut pairs);
         pairs.truncate(count);
@@ -96,7 +107,7 @@ fn non_edges(graph: &Graph, count: usize, seed: u64) -> Result<Vec<(Node, Node)>
     let mut pairs = Vec::with_capacity(count);
     while pairs.len() < count {
         let [a, b] = [(); 2].map(|()| rng.below(graph.nodes()) as Node);
-        let pair = (a.min(b), a.max(b));
+        let pair = if directed { (a, b) } else { (a.min(b), a.max(b)) };
         if a != b && !graph.has_edge(a, b) && seen.insert(pair) {
             pairs.push(pair);
         }

@@ -60,9 +60,13 @@ pub struct LinkScores {
     pub held_out: usize,
     /// Whether held-out edges leave their ends connected.
     pub keep_connected: bool,
-    /// Scores of the dot product.
+    /// Scores of the dot product; in a directed graph, of the vector of the source and, with --order
+    /// 2, the context vector of the target.
     #[serde(flatten)]
     pub dot: Ranking,
+    /// Scores of the dot product of held-out arcs against their own reverses, in a directed graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reversed: Option<Ranking>,
     /// Scores of logistic regression, by edge operator.
     pub operators: Operators,
 }
@@ -113,7 +117,7 @@ pub struct Operators {
 /// let scores = links(&graph, &LinksConfig::default(), 7, |rest, seed| -> nearfar::Result<_> {
 ///     let train = TrainConfig { dim: 8, seed, ..Default::default() };
 ///     let settings = Settings { train, ..Default::default() };
-///     Ok(embed(rest, &settings, &Budget::default(), &mut ())?.into_vectors())
+///     embed(rest, &settings, &Budget::default(), &mut ())
 /// })?;
 /// assert_eq!((scores.held_out, scores.dot.auc.runs.len()), (8, 3));
 /// # Ok::<(), nearfar::Error>(())
@@ -122,19 +126,20 @@ pub fn links<E: From<Error>>(
     graph: &Graph,
     config: &LinksConfig,
     seed: u64,
-    mut embed: impl FnMut(&Arc<Graph>, u64) -> Result<Vec<f32>, E>,
+    mut embed: impl FnMut(&Arc<Graph>, u64) -> Result<Embedding, E>,
 ) -> Result<LinkScores, E> {
     config.validate()?;
     let mut runs = Vec::new();
     let (mut asked, mut held_out) = (0, 0);
     for seed in (0..config.seeds as u64).map(|run| seed.wrapping_add(run)) {
         let held = hold_out(graph, config.test_ratio, config.keep_connected, seed)?;
-        let vectors = embed(&held.rest, seed)?;
-        let dim = vectors.len() / graph.nodes().max(1);
-        let embedding = Embedding::new(graph.ids().clone(), dim, vectors)?;
-        embedding.check_finite()?;
+        let sources = embed(&held.rest, seed)?;
+        sources.check_finite()?;
+        // In an undirected graph either end may be the target.
+        let targets = sources.contexts().filter(|_| graph.is_directed());
         (asked, held_out) = (held.asked, held.edges.len());
-        runs.push(LinkRun::new(&embedding, &held, config.c));
+        let ends = Ends { sources: &sources, targets: targets.as_ref().unwrap_or(&sources) };
+        runs.push(LinkRun::new(ends, &held, config.c));
     }
     let ranking =
         |of: fn(&LinkRun) -> &RankingScores| Ranking::of(&runs.iter().map(of).collect::<Vec<_>>());
@@ -145,6 +150,7 @@ pub fn links<E: From<Error>>(
         held_out,
         keep_connected: config.keep_connected,
         dot: ranking(|run| &run.dot),
+        reversed: graph.is_directed().then(|| ranking(|run| &run.reversed)),
         operators: Operators {
             hadamard: ranking(|run| &run.operators[0]),
             average: ranking(|run| &run.operators[1]),
@@ -170,9 +176,17 @@ impl LinksConfig {
     }
 }
 
+/// The vectors of the two ends of an edge.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    sources: &'a Embedding,
+    targets: &'a Embedding,
+}
+
 /// The scores of one seed.
 struct LinkRun {
     dot: RankingScores,
+    reversed: RankingScores,
     /// In the order of [`Operator::ALL`].
     operators: [RankingScores; 4],
 }
@@ -186,11 +200,11 @@ struct RankingScores {
 }
 
 impl LinkRun {
-    fn new(embedding: &Embedding, held: &HeldOut, c: f64) -> Self {
+    fn new(ends: Ends<'_>, held: &HeldOut, c: f64) -> Self {
         let dot = |pairs: &[(Node, Node)]| -> Vec<f64> {
             pairs
                 .iter()
-                .map(|&(a, b)| operator::dot(embedding.vector(a), embedding.vector(b)))
+                .map(|&(a, b)| operator::dot(ends.sources.vector(a), ends.targets.vector(b)))
                 .collect()
         };
         let classified = |operator: Operator| {
@@ -199,18 +213,17 @@ impl LinkRun {
             let truth: Vec<&[u32]> = (0..train.len())
                 .map(|at| if at < held.train_edges.len() { edge } else { &[] })
                 .collect();
-            let model = Logistic::labels(
-                &examples(embedding, operator, &train),
-                &truth,
-                1,
-                Training::new(c),
-            );
-            let scores =
-                |pairs: &[(Node, Node)]| model.scores(&examples(embedding, operator, pairs));
+            let model =
+                Logistic::labels(&examples(ends, operator, &train), &truth, 1, Training::new(c));
+            let scores = |pairs: &[(Node, Node)]| model.scores(&examples(ends, operator, pairs));
             RankingScores::new(&scores(&held.edges), &scores(&held.non_edges))
         };
         Self {
             dot: RankingScores::new(&dot(&held.edges), &dot(&held.non_edges)),
+            reversed: {
+                let back: Vec<_> = held.reversed.iter().map(|&(b, a)| (a, b)).collect();
+                RankingScores::new(&dot(&back), &dot(&held.reversed))
+            },
             operators: Operator::ALL.map(classified),
         }
     }
@@ -246,13 +259,13 @@ impl Ranking {
 }
 
 fn examples<'a>(
-    embedding: &'a Embedding,
+    ends: Ends<'a>,
     operator: Operator,
     pairs: &'a [(Node, Node)],
 ) -> Examples<impl Fn(usize, &mut [f32]) + Sync + 'a> {
     let fill = move |example: usize, out: &mut [f32]| {
         let (a, b) = pairs[example];
-        operator.fill(embedding.vector(a), embedding.vector(b), out);
+        operator.fill(ends.sources.vector(a), ends.targets.vector(b), out);
     };
-    Examples { count: pairs.len(), dim: embedding.dim(), fill }
+    Examples { count: pairs.len(), dim: ends.sources.dim(), fill }
 }

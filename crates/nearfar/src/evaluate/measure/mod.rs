@@ -2,7 +2,7 @@
 //!
 //! # Definitions
 //!
-//! S_d is the set of ordered node pairs (i, j) that are d hops apart. Over these pairs,
+//! S_d is the set of ordered node pairs (i, j) that are d hops apart, from i to j in a directed graph. Over these pairs,
 //!
 //! ```text
 //! ξ_d         mean of σ(z_i·z_j)
@@ -33,9 +33,9 @@ pub use config::MeasureConfig;
 pub use objective::{Objective, ObjectiveConfig, objective};
 pub use summary::{Counted, FarPairs, Intervals, Measures, Uniform};
 
-use crate::distance::Levels;
+use crate::distance::{Far, Levels};
 use crate::embedding::Embedding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::positive::{Cooccurrence, Walk};
 use crate::rng::{Purpose, Rng};
@@ -63,12 +63,17 @@ pub fn measure(
     config: &MeasureConfig,
 ) -> Result<Measures> {
     config.validate()?;
+    if config.negatives.far == Far::Undirected {
+        let problem = Problem::from("measures take one distance for all pairs without a path");
+        return Err(Error::conflict(problem.set("far", "auto")));
+    }
     let (n, dim) = (graph.nodes(), embedding.dim());
     embedding.check_finite()?;
     let vectors = embedding.in_order_of(graph)?.into_vectors();
     let bins = Bins::new(largest_product(&vectors, dim)?, max_distances(graph));
     let sources = config.sources(graph, dim);
-    let all = sources == n;
+    // Of an undirected graph, every pair is measured once.
+    let all = sources == n && !graph.is_directed();
     let walks = config.walks(graph, sources);
     let cooccurrence = match walks {
         None => WalkCooccurrence::Exact(Cooccurrence::new(graph, config.context)),

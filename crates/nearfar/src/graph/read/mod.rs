@@ -65,6 +65,10 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     let path = Path::new(source);
     let dataset = if let Some(name) = source.strip_prefix("builtin:") {
         without_columns(path, options)?;
+        if options.directed {
+            let problem = Problem::from("built-in graphs are undirected");
+            return Err(Error::file(path, problem.omit("directed")));
+        }
         builtin(name)?
     } else if source == "-" {
         read_once("standard input".as_ref(), &mut std::io::stdin().lock(), options)?
@@ -130,15 +134,22 @@ pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let zeros = if options.no_weights { drop_weights(&mut list) } else { 0 };
     // What the reader freed would otherwise stay with the allocator while the rows are built.
     memory::give_back();
-    let peak = list.bytes().saturating_add(buffers).max(list.build_bytes());
+    let build = if options.directed { list.directed_bytes() } else { list.build_bytes() };
+    let peak = list.bytes().saturating_add(buffers).max(build);
     let read_bytes = resident(peak);
-    let built = list.build_as(origin.direction, options.repeats).map_err(|error| match error {
+    let built = if options.directed {
+        list.build_directed(origin.direction, options.repeats)
+    } else {
+        list.build_as(origin.direction, options.repeats)
+    };
+    let built = built.map_err(|error| match error {
         Error::Graph(problem) => Error::file(path, *problem),
         other => other,
     })?;
     let Built { graph, mut dropped, storage } = built;
     dropped.zero_weights += zeros;
-    let origin = Origin { storage, repeats: options.repeats, ..origin };
+    let directed = options.directed;
+    let origin = Origin { directed, storage, repeats: options.repeats, ..origin };
     Ok(Dataset { dropped, origin, notes, read_bytes, ..Dataset::of(graph) })
 }
 

@@ -38,6 +38,14 @@ pub struct ReadOptions {
     /// Weight of an edge that is listed more than once
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub repeats: Repeats,
+    /// Read edges as arcs from their first end to their second; an edge of a file that says it is
+    /// undirected is two arcs
+    #[cfg_attr(feature = "clap", arg(long, overrides_with = "undirected"))]
+    pub directed: bool,
+    /// Read edges without their direction: the default
+    #[cfg_attr(feature = "clap", arg(long, overrides_with = "directed"))]
+    #[serde(skip)]
+    pub undirected: bool,
     /// Keep only the largest connected component
     #[cfg_attr(feature = "clap", arg(long))]
     pub largest_component: bool,

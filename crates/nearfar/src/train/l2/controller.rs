@@ -68,7 +68,7 @@ struct Observation {
 impl L2Controller {
     /// The controller at the start of a run.
     pub(in crate::train) fn new(l2: L2, graph: &Graph, dim: usize, set: InstructionSet) -> Self {
-        let connected = (0..graph.nodes() as u32).filter(|&node| graph.degree(node) > 0).count();
+        let connected = (0..graph.nodes() as u32).filter(|&node| has_edge(graph, node)).count();
         let (lambda, target) = match l2 {
             L2::Auto => (0.1, Some(target(graph, connected, dim))),
             L2::Value(lambda) => (lambda, None),
@@ -154,9 +154,15 @@ impl L2Controller {
     }
 }
 
-/// The effective rank to reach, for a graph with so many nodes that have edges.
+fn has_edge(graph: &Graph, node: u32) -> bool {
+    graph.degree(node) > 0 || !graph.incoming(node).is_empty()
+}
+
+/// The effective rank to reach, for a graph with so many nodes that have edges. Of a directed graph, a
+/// node's arcs count in either direction.
 fn target(graph: &Graph, connected: usize, dim: usize) -> f64 {
-    let degree = graph.arcs() as f64 / connected.max(1) as f64;
+    let ends = if graph.is_directed() { 2 * graph.arcs() } else { graph.arcs() };
+    let degree = ends as f64 / connected.max(1) as f64;
     let at_128 = (16.0 + 7.0 * degree.max(1.0).log2()).min(100.0);
     let available = dim.min(graph.nodes()).max(1) as f64;
     1.0 / (1.0 / at_128 - 1.0 / 128.0 + 1.0 / available)

@@ -166,6 +166,11 @@ impl Backend for Stream<'_> {
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
         self.tables.centres.into_rows(self.plan.dim)
     }
+
+    fn into_both(self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
+        let (Tables { centres, contexts }, dim) = (self.tables, self.plan.dim);
+        (centres.into_rows(dim), contexts.map(|contexts| contexts.into_rows(dim)))
+    }
 }
 
 /// Initial vectors, padded with zeros, which training leaves unchanged. Context vectors start

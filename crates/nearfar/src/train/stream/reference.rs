@@ -91,8 +91,8 @@ fn sample(
         let mut rng = Rng::new(plan.seed, Purpose::Negative, pass, u64::from(centre));
         negatives.fill(centre, &mut rng, &mut drawn);
         for (at, window) in of_centre.iter().enumerate() {
-            let contexts = window[1..].iter().filter(|&&node| node != centre);
-            pairs.extend(contexts.map(|&node| (centre, node, true)));
+            let steps = window.windows(2).filter(|step| step[1] != centre && step[1] != step[0]);
+            pairs.extend(steps.map(|step| (centre, step[1], true)));
             pairs.extend(drawn[at * k..][..k].iter().map(|&node| (centre, node, false)));
         }
     }

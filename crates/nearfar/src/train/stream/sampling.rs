@@ -277,8 +277,14 @@ impl BlockSampler<'_> {
             buckets.push(block, Pair::new(row, other, positive));
         };
         for (window, contexts) in windows.enumerate() {
-            // A pair of a node with itself carries no information.
-            contexts.filter(|&&node| node != centre).for_each(|&node| push(node, true));
+            // A pair of a node with itself carries no information, and a walk that stays has ended.
+            let mut before = centre;
+            for &node in contexts {
+                if node != centre && node != before {
+                    push(node, true);
+                }
+                before = node;
+            }
             for &node in &negatives[window * count..(window + 1) * count] {
                 push(node, false);
             }
