@@ -105,7 +105,7 @@ pub(super) struct Options {
         value_parser = nearfar::parse_bytes,
         help_heading = "Training"
     )]
-    max_memory: u64,
+    pub(super) max_memory: u64,
 }
 
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
@@ -202,11 +202,22 @@ impl OutputArgs {
 impl Options {
     /// Takes what the --config file says, and checks what can be checked without a graph.
     pub(super) fn complete(&mut self, given: &clap::ArgMatches) -> anyhow::Result<()> {
+        self.complete_from(&self.settings.clone(), given)
+    }
+
+    /// The same, with other defaults.
+    pub(super) fn complete_from(
+        &mut self,
+        defaults: &Settings,
+        given: &clap::ArgMatches,
+    ) -> anyhow::Result<()> {
+        let is_given = |key: &str| {
+            let id = key.replace('-', "_");
+            given.value_source(&id) == Some(ValueSource::CommandLine)
+        };
+        self.settings.fill(defaults, is_given);
         if let Some(file) = &self.config {
-            self.settings.merge(file, |key| {
-                let id = key.replace('-', "_");
-                given.value_source(&id) == Some(ValueSource::CommandLine)
-            })?;
+            self.settings.merge(file, is_given)?;
         }
         Ok(self.settings.validate()?)
     }
