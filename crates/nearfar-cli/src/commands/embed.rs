@@ -10,7 +10,7 @@ use nearfar::file::check_not_input;
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
 use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
-use nearfar::{Budget, format_bytes};
+use nearfar::{Budget, Parts, format_bytes};
 
 use super::observer::{Completed, Observer};
 use super::scoring::{self, Scoring, ScoringArgs};
@@ -24,6 +24,10 @@ pub(crate) struct Args {
     read: ReadOptions,
     #[command(flatten)]
     options: Options,
+    /// File of vectors to start from, matched by id; a node without one starts at the mean of its
+    /// neighbours' vectors
+    #[arg(long, value_name = "FILE", help_heading = "Training")]
+    init: Option<PathBuf>,
     #[command(flatten)]
     scoring: ScoringArgs,
     #[command(flatten)]
@@ -119,8 +123,11 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let OutputArgs { output, format, log, report, json, .. } = &args.output;
     check_writable(output, *format, graph.ids())?;
     let observer = Observer::new(args.output.recorder()?, quiet)?;
+    let init = args.init.as_deref().map(Embedding::load).transpose()?;
+    let observed = (observer, scoring.as_ref());
     let (embedding, mut run) =
-        args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
+        args.options.embed(&graph, read_bytes, init.as_ref(), observed, quiet)?;
+    drop(init);
     let save = Instant::now();
     embedding.save(output, *format)?;
     let save = save.elapsed().as_secs_f64();
@@ -172,7 +179,7 @@ impl Args {
     fn check_outputs(&self) -> anyhow::Result<()> {
         let OutputArgs { output, format, log, report, .. } = &self.output;
         let mut others = super::graph_files(&self.graph, &self.read);
-        others.extend(self.options.config.clone());
+        others.extend(self.options.config.iter().chain(&self.init).cloned());
         others.extend(self.scoring.files());
         check_output(output, *format, &others)?;
         others.push(output.clone());
@@ -202,7 +209,10 @@ impl OutputArgs {
 impl Options {
     /// Takes what the --config file says, and checks what can be checked without a graph.
     pub(super) fn complete(&mut self, given: &clap::ArgMatches) -> anyhow::Result<()> {
-        self.complete_from(&self.settings.clone(), given)
+        if let Some(file) = &self.config {
+            self.settings.merge(file, |key| is_given(given, key))?;
+        }
+        Ok(self.settings.validate()?)
     }
 
     /// The same, with other defaults.
@@ -211,30 +221,26 @@ impl Options {
         defaults: &Settings,
         given: &clap::ArgMatches,
     ) -> anyhow::Result<()> {
-        let is_given = |key: &str| {
-            let id = key.replace('-', "_");
-            given.value_source(&id) == Some(ValueSource::CommandLine)
-        };
-        self.settings.fill(defaults, is_given);
-        if let Some(file) = &self.config {
-            self.settings.merge(file, is_given)?;
-        }
-        Ok(self.settings.validate()?)
+        self.settings.fill(defaults, |key| is_given(given, key));
+        self.complete(given)
     }
 
-    /// Trains vectors of a graph, whose reading took so much memory. Returns them with the record of
-    /// the run, which the caller completes.
+    /// Trains vectors of a graph, whose reading took so much memory, from given ones if there are any.
+    /// Returns them with the record of the run, which the caller completes.
     pub(super) fn embed(
         &self,
         graph: &Arc<Graph>,
         so_far: u64,
-        mut observer: Observer,
-        scoring: Option<&Scoring>,
+        init: Option<&Embedding>,
+        (mut observer, scoring): (Observer, Option<&Scoring>),
         quiet: bool,
     ) -> anyhow::Result<(Embedding, Completed)> {
         let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
         let budget = Budget { memory: self.max_memory, reserved, so_far, ..Default::default() };
-        let embed = |sink: &mut dyn Sink| nearfar::embed(graph, &self.settings, &budget, sink);
+        let embed = |sink: &mut dyn Sink| {
+            let parts = Parts { init, ..Default::default() };
+            nearfar::embed_with(graph, &self.settings, &budget, parts, sink)
+        };
         let embedding = match scoring {
             None => embed(&mut observer)?,
             Some(scoring) => {
@@ -245,6 +251,12 @@ impl Options {
         };
         Ok((embedding, observer.finish()?))
     }
+}
+
+/// Whether a setting was given on the command line.
+fn is_given(given: &clap::ArgMatches, setting: &str) -> bool {
+    let id = setting.replace('-', "_");
+    given.value_source(&id) == Some(ValueSource::CommandLine)
 }
 
 /// The most memory that this process had, where the system tells.

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let start = Instant::now();
     let mut files = super::graph_files(&args.graph, &args.read);
     files.extend(args.old_graph.iter().flat_map(|graph| super::graph_files(graph, &args.read)));
+    files.push(args.embedding.clone());
     check_output(&args.output, args.format, &files)?;
     let old = Embedding::load(&args.embedding)?;
     args.options.complete_from(&Settings::recorded(&old), given)?;
