@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearfar::Budget;
 use nearfar::embedding::{Format, Similarity};
 use nearfar::graph::Node;
 use nearfar::train::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Sink, State, TrainPlan};
+use nearfar::{Budget, Parts};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -109,21 +109,23 @@ impl Embedding {
 }
 
 impl Embedding {
-    fn of(embedding: nearfar::embedding::Embedding) -> Self {
+    pub(crate) fn of(embedding: nearfar::embedding::Embedding) -> Self {
         Self(Arc::new(embedding))
     }
 }
 
 /// Trains a vector for every node of a graph.
 #[pyfunction]
-#[pyo3(signature = (graph, options, callback=None, text_ids=false))]
+#[pyo3(signature = (graph, options, callback=None, text_ids=false, init=None))]
 pub(crate) fn embed(
     py: Python<'_>,
     graph: &Graph,
     options: &str,
     callback: Option<Py<PyAny>>,
     text_ids: bool,
+    init: Option<&Embedding>,
 ) -> PyResult<Embedding> {
+    let init = init.map(|init| Arc::clone(&init.0));
     let mut options = Options::parse(options)?;
     let settings = options.settings()?;
     let keep = options.put(Keep::default())?;
@@ -144,7 +146,8 @@ pub(crate) fn embed(
         let checkpoints = checkpoints.map(|it| it.on_any_kernel(keep.resume_anyway));
         let mut observer = Observer { caller, recorder: Recorder::new(log, checkpoints) };
         let budget = Budget { memory, ..Default::default() };
-        let embedding = nearfar::embed(&graph, &settings, &budget, &mut observer)?;
+        let parts = Parts { init: init.as_deref(), ..Default::default() };
+        let embedding = nearfar::embed_with(&graph, &settings, &budget, parts, &mut observer)?;
         observer.recorder.finish()?;
         Ok(if text_ids { record_text_ids(embedding) } else { embedding })
     })
@@ -152,7 +155,9 @@ pub(crate) fn embed(
 }
 
 /// Records that the ids are strings, unless their text says so.
-fn record_text_ids(embedding: nearfar::embedding::Embedding) -> nearfar::embedding::Embedding {
+pub(crate) fn record_text_ids(
+    embedding: nearfar::embedding::Embedding,
+) -> nearfar::embedding::Embedding {
     if integers(embedding.ids()).is_none() {
         return embedding;
     }
@@ -175,9 +180,9 @@ pub(crate) fn planned(plan: &TrainPlan, caller: &mut Caller) -> ControlFlow<()> 
 }
 
 /// Records a run, and forwards its events to the caller.
-struct Observer<'a> {
-    caller: &'a mut Caller,
-    recorder: Recorder,
+pub(crate) struct Observer<'a> {
+    pub(crate) caller: &'a mut Caller,
+    pub(crate) recorder: Recorder,
 }
 
 impl Sink for Observer<'_> {

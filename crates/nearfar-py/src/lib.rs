@@ -11,6 +11,7 @@ mod graph;
 mod options;
 mod report;
 mod sampler;
+mod update;
 mod work;
 
 /// The private module `nearfar._nearfar`.
@@ -31,4 +32,6 @@ mod _nearfar {
     use crate::report::report;
     #[pymodule_export]
     use crate::sampler::NegativeSampler;
+    #[pymodule_export]
+    use crate::update::{transform, update};
 }

@@ -102,7 +102,12 @@ impl Options {
 
     /// The training settings: from keywords, and from a file if `config` names one.
     pub(crate) fn settings(&mut self) -> PyResult<Settings> {
-        let mut settings = Settings::default();
+        self.settings_from(Settings::default())
+    }
+
+    /// The same, with other defaults.
+    pub(crate) fn settings_from(&mut self, defaults: Settings) -> PyResult<Settings> {
+        let mut settings = defaults;
         if let Some(file) = self.put(File::default())?.config {
             check(settings.merge(&file, |key| self.0.contains_key(&key.replace('-', "_"))))?;
         }

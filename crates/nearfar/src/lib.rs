@@ -31,6 +31,8 @@ pub mod train;
 
 mod pipeline;
 
+mod update;
+
 pub mod evaluate;
 
 pub mod project;
@@ -40,6 +42,7 @@ pub mod report;
 pub use budget::{Budget, format_bytes, grouped, parse_bytes};
 pub use error::{Error, Result};
 pub use pipeline::{BuildBackend, Parts, embed, embed_with};
+pub use update::update;
 
 /// The recipes of CONTRIBUTING.md, compiled and run as documentation tests.
 #[cfg(doctest)]

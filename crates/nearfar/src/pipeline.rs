@@ -12,7 +12,8 @@ use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::simd::InstructionSet;
 use crate::train::backend::{self, Backend, Task};
-use crate::train::{Event, Settings, Sink, TrainPlan, start};
+use crate::train::update::{Changes, Update};
+use crate::train::{Event, From, Settings, Sink, TrainPlan, given};
 
 /// Trains a vector for every node of a graph.
 ///
@@ -54,6 +55,10 @@ pub struct Parts<'a> {
     pub backend: Option<BuildBackend<'a>>,
     /// The instruction set, in place of that of the settings.
     pub instruction_set: Option<InstructionSet>,
+    /// Vectors to start from, matched by id; nodes without one start at the mean of their neighbours'.
+    pub init: Option<&'a Embedding>,
+    /// What changed since the vectors to start from were trained, where only that is trained.
+    pub(crate) changes: Option<&'a Changes>,
 }
 
 /// Builds a backend.
@@ -71,7 +76,14 @@ pub fn embed_with(
     if parts.negatives.is_some() {
         settings.negatives.negatives = Negatives::Uniform;
     }
-    let mut plan = TrainPlan::new(&settings, graph, budget)?;
+    let from = From {
+        init: parts.init.map(Embedding::fingerprint),
+        updated: parts.changes.map(|it| it.nodes().count()),
+    };
+    let given = parts.init.map_or(0, |init| 4 * init.vectors().len() as u64);
+    let budget = Budget { reserved: budget.reserved.saturating_add(given), ..*budget };
+    let mut plan = TrainPlan::starting_from(from, &settings, graph, &budget)?;
+    parts.init.map_or(Ok(()), |init| given::check(init, &plan, graph))?;
     plan.kernel = parts.instruction_set.unwrap_or(plan.kernel);
     if let Some(negatives) = &parts.negatives {
         plan = plan.with_sampler(&**negatives, graph);
@@ -86,7 +98,7 @@ pub fn embed_with(
     };
     let ControlFlow::Continue(checkpoint) = sink.plan(&plan)? else {
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
-        start::start(&plan, graph, plan.dim, &mut vectors);
+        given::initial(&plan, graph, parts.init, plan.dim, &mut vectors);
         return embedding(vectors, None);
     };
     let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
@@ -101,11 +113,12 @@ pub fn embed_with(
     };
     let encoder = parts.encoder;
     let negatives = &*negatives;
-    let instruction_set = plan.kernel;
-    let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set };
-    let backend = match parts.backend {
-        Some(build) => build(task)?,
-        None => task.backend()?,
+    let (instruction_set, init) = (plan.kernel, parts.init);
+    let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set, init };
+    let backend = match (parts.backend, parts.init.zip(parts.changes)) {
+        (Some(build), _) => build(task)?,
+        (None, Some((old, changes))) => Box::new(Update::new(task, old, changes)),
+        (None, None) => task.backend()?,
     };
     let (vectors, contexts) = backend::run(backend, &plan, graph, &started, checkpoint, sink)?;
     embedding(vectors, contexts)

@@ -11,7 +11,7 @@ use nearfar::file::check_not_input;
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
 use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
-use nearfar::{Budget, format_bytes};
+use nearfar::{Budget, Parts, format_bytes};
 
 use super::observer::{Completed, Observer};
 use super::scoring::{self, Scoring, ScoringArgs};
@@ -25,6 +25,10 @@ pub(crate) struct Args {
     read: ReadOptions,
     #[command(flatten)]
     options: Options,
+    /// File of vectors to start from, matched by id; a node without one starts at the mean of its
+    /// neighbours' vectors
+    #[arg(long, value_name = "FILE", help_heading = "Training")]
+    init: Option<PathBuf>,
     #[command(flatten)]
     scoring: ScoringArgs,
     #[command(flatten)]
@@ -109,7 +113,7 @@ pub(super) struct Options {
         value_parser = nearfar::parse_bytes,
         help_heading = "Training"
     )]
-    max_memory: u64,
+    pub(super) max_memory: u64,
 }
 
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
@@ -124,8 +128,11 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let OutputArgs { output, format, log, report, json, .. } = &args.output;
     check_writable(output, *format, graph.ids())?;
     let observer = Observer::new(args.output.recorder()?, quiet)?;
+    let init = args.init.as_deref().map(Embedding::load).transpose()?;
+    let observed = (observer, scoring.as_ref());
     let (embedding, mut run) =
-        args.options.embed(&graph, read_bytes, observer, scoring.as_ref(), quiet)?;
+        args.options.embed(&graph, read_bytes, init.as_ref(), observed, quiet)?;
+    drop(init);
     let save = Instant::now();
     embedding.save(output, *format)?;
     if let (Some(file), Some(contexts)) = (&args.output.contexts, embedding.contexts()) {
@@ -180,7 +187,7 @@ impl Args {
     fn check_outputs(&self) -> anyhow::Result<()> {
         let OutputArgs { output, format, log, report, .. } = &self.output;
         let mut others = super::graph_files(&self.graph, &self.read);
-        others.extend(self.options.config.clone());
+        others.extend(self.options.config.iter().chain(&self.init).cloned());
         others.extend(self.scoring.files());
         check_output(output, *format, &others)?;
         others.push(output.clone());
@@ -234,27 +241,37 @@ impl Options {
     /// Takes what the --config file says, and checks what can be checked without a graph.
     pub(super) fn complete(&mut self, given: &clap::ArgMatches) -> anyhow::Result<()> {
         if let Some(file) = &self.config {
-            self.settings.merge(file, |key| {
-                let id = key.replace('-', "_");
-                given.value_source(&id) == Some(ValueSource::CommandLine)
-            })?;
+            self.settings.merge(file, |key| is_given(given, key))?;
         }
         Ok(self.settings.validate()?)
     }
 
-    /// Trains vectors of a graph, whose reading took so much memory. Returns them with the record of
-    /// the run, which the caller completes.
+    /// The same, with other defaults.
+    pub(super) fn complete_from(
+        &mut self,
+        defaults: &Settings,
+        given: &clap::ArgMatches,
+    ) -> anyhow::Result<()> {
+        self.settings.fill(defaults, |key| is_given(given, key));
+        self.complete(given)
+    }
+
+    /// Trains vectors of a graph, whose reading took so much memory, from given ones if there are any.
+    /// Returns them with the record of the run, which the caller completes.
     pub(super) fn embed(
         &self,
         graph: &Arc<Graph>,
         so_far: u64,
-        mut observer: Observer,
-        scoring: Option<&Scoring>,
+        init: Option<&Embedding>,
+        (mut observer, scoring): (Observer, Option<&Scoring>),
         quiet: bool,
     ) -> anyhow::Result<(Embedding, Completed)> {
         let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
         let budget = Budget { memory: self.max_memory, reserved, so_far, ..Default::default() };
-        let embed = |sink: &mut dyn Sink| nearfar::embed(graph, &self.settings, &budget, sink);
+        let embed = |sink: &mut dyn Sink| {
+            let parts = Parts { init, ..Default::default() };
+            nearfar::embed_with(graph, &self.settings, &budget, parts, sink)
+        };
         let embedding = match scoring {
             None => embed(&mut observer)?,
             Some(scoring) => {
@@ -265,6 +282,12 @@ impl Options {
         };
         Ok((embedding, observer.finish()?))
     }
+}
+
+/// Whether a setting was given on the command line.
+fn is_given(given: &clap::ArgMatches, setting: &str) -> bool {
+    let id = setting.replace('-', "_");
+    given.value_source(&id) == Some(ValueSource::CommandLine)
 }
 
 /// The most memory that this process had, where the system tells.

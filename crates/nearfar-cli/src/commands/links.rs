@@ -39,7 +39,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
         let observer = Observer::new(Recorder::default(), quiet)?;
-        Ok(options.embed(rest, read_bytes, observer, None, quiet)?.0)
+        Ok(options.embed(rest, read_bytes, None, (observer, None), quiet)?.0)
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(

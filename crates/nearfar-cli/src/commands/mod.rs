@@ -13,6 +13,7 @@ mod sample;
 mod scoring;
 mod stats;
 mod synth;
+mod update;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -32,6 +33,12 @@ pub(crate) enum Command {
     ///   nearfar embed builtin:karate --negatives distance --dim 64 --seed 1 -o karate.parquet
     #[command(verbatim_doc_comment)]
     Embed(embed::Args),
+    /// Update vectors to a graph that changed: new nodes get vectors, unchanged ones keep theirs
+    ///
+    /// Example:
+    ///   nearfar update vectors.npy --graph new.tsv -o new.npy
+    #[command(verbatim_doc_comment)]
+    Update(update::Args),
     /// Score vectors by node classification with logistic regression
     ///
     /// Examples:
@@ -110,6 +117,7 @@ impl Command {
     pub(crate) fn run(self, matches: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
         match self {
             Self::Embed(mut args) => embed::run(&mut args, matches, quiet),
+            Self::Update(mut args) => update::run(&mut args, matches, quiet),
             Self::Evaluate(args) => evaluate::run(&args, quiet),
             Self::Links(mut args) => links::run(&mut args, matches, quiet),
             Self::Stats(args) => stats::run(&args, quiet),

@@ -2,8 +2,9 @@
 
 use crate::output;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "embed",
+    "update",
     "evaluate",
     "links",
     "measure",
@@ -59,6 +60,10 @@ fn options_are_grouped() {
     for (command, headings) in [
         ("embed", &TRAINING[..]),
         ("links", &TRAINING),
+        (
+            "update",
+            &["Arguments:", "Input:", "Model:", "Negatives:", "Training:", "Output:", "General:"],
+        ),
         ("evaluate", &["Arguments:", "Input:", "Evaluation:", "Output:", "General:"]),
         (
             "measure",

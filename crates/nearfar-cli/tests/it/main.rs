@@ -23,6 +23,7 @@ mod report;
 mod scoring;
 #[cfg(unix)]
 mod signals;
+mod update;
 mod wrong_input;
 
 use std::path::Path;

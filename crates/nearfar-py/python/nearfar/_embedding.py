@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _nearfar, _options
+from . import _nearfar, _options, _update
 from ._arrays import Floats, as_numpy
 from ._graph import as_graph, engine_ids, preview
 from ._ids import Ids
@@ -48,6 +48,7 @@ class Embedding:
     _engine: _nearfar.Embedding
     _ids: Ids
     _vectors: Floats
+    _updated: dict[str, int] | None = None
 
     def __init__(self, nodes: Sequence[Hashable], vectors: npt.ArrayLike) -> None:
         array = as_numpy(vectors).astype(np.float32, copy=False)
@@ -145,6 +146,90 @@ class Embedding:
         found = zip(rows[0].tolist(), similarities[0].tolist(), strict=True)
         return [(self._ids.values[row], similarity) for row, similarity in found]
 
+    def update(
+        self,
+        graph: Any,
+        old_graph: Any = None,
+        *,
+        progress: bool = False,
+        callback: Callback | None = None,
+        **options: Any,
+    ) -> Embedding:
+        """Update the vectors to a graph that changed.
+
+        New nodes get vectors, those of removed nodes go. A node of whose edges none changed keeps
+        its vector, bit for bit; others move as far as their changed edges ask. Vectors before and
+        after can be compared: nothing is rotated. The cost is in proportion to what changed.
+
+        Parameters
+        ----------
+        graph : Graph or graph-like
+            The graph as it is now.
+        old_graph : Graph or graph-like, default=None
+            The graph that these vectors were trained on. Without it, an edge counts as new if one
+            of its ends is a new node; edges that are new or gone between old nodes are not noticed.
+        progress, callback
+            See ``embed``.
+        **options
+            Keyword arguments of ``embed``, except those that keep files. The defaults are what the
+            vectors were trained with, where that is recorded: in embeddings that ``embed`` returned,
+            and in Parquet and safetensors files.
+
+        Returns
+        -------
+        Embedding
+            One vector per node of ``graph``. Its ``updated`` counts the nodes that are ``new``,
+            ``removed``, ``moved`` and ``kept``.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> emb = nearfar.embed("builtin:karate", dim=8)
+        >>> edges = [(int(a), int(b)) for a, b in nearfar.Graph("builtin:karate").edge_index.T]
+        >>> new = emb.update(edges + [(34, 0), (34, 1)])
+        >>> new.updated
+        {'new': 1, 'removed': 0, 'moved': 2, 'kept': 32}
+        >>> bool((new[5] == emb[5]).all())
+        True
+        """
+        engine, ids, updated = _update.update(self, graph, old_graph, progress, callback, options)
+        embedding = _from_engine(engine, ids)
+        embedding._updated = updated
+        return embedding
+
+    @property
+    def updated(self) -> dict[str, int] | None:
+        """Numbers of ``new``, ``removed``, ``moved`` and ``kept`` nodes; ``None`` unless ``update`` returned this."""
+        return self._updated
+
+    def transform(self, edges: Any, **options: Any) -> Embedding:
+        """Compute vectors of unseen nodes from their edges; no vector changes.
+
+        An unseen node gets the mean of its neighbors' vectors, at the mean length of all vectors;
+        nodes that are connected only through other unseen nodes follow hop by hop.
+
+        Parameters
+        ----------
+        edges : Graph or graph-like
+            The edges of the unseen nodes, among themselves and to nodes that have vectors. Edges
+            between nodes that have vectors do not matter.
+        **options
+            Keyword arguments of ``Graph``.
+
+        Returns
+        -------
+        Embedding
+            Vectors of the unseen nodes only.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> emb = nearfar.Embedding(["ann", "bob"], [[1, 0], [0, 1]])
+        >>> emb.transform([("eve", "ann"), ("zoe", "eve")])["eve"]
+        array([1., 0.], dtype=float32)
+        """
+        return _from_engine(*_update.transform(self, edges, options))
+
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the vectors and ids to a file.
 
@@ -183,7 +268,12 @@ class Embedding:
 
 
 def embed(
-    graph: Any, *, progress: bool = False, callback: Callback | None = None, **options: Any
+    graph: Any,
+    *,
+    progress: bool = False,
+    callback: Callback | None = None,
+    init: Any = None,
+    **options: Any,
 ) -> Embedding:
     """Train an embedding of a graph.
 
@@ -210,6 +300,9 @@ def embed(
 
         Returning ``False`` or raising ``StopIteration`` ends training, and ``embed`` returns the
         vectors trained so far. Any other exception propagates.
+    init : Embedding or path, default=None
+        Vectors to start from, matched by node id; not for graph neural networks. A node without one
+        starts at the mean of its neighbors' vectors, or small and random if it is connected to none.
     model : {"deepwalk", "node2vec", "line", "gae", "vgae", "gcn", "sage"}, default="deepwalk"
         What to train. deepwalk, node2vec, gcn and sage take positives from random walks; line, gae
         and vgae take them from edges. gae, vgae, gcn and sage compute vectors with a graph neural
@@ -326,14 +419,20 @@ def embed(
     _options.check("embed()", options, _options.EMBED, _options.GRAPH)
     converted = as_graph("embed()", graph, _options.select(options, _options.GRAPH))
     keywords = _options.as_json(_options.select(options, _options.EMBED))
+    start = None
+    if init is not None:
+        start = _update.as_engine(init if isinstance(init, Embedding) else load(init))
+        converted._ids.check_strings()
     with Observer(progress, callback) as observer:
-        engine = _nearfar.embed(converted._engine, keywords, observer, converted._ids.is_text)
+        engine = _nearfar.embed(
+            converted._engine, keywords, observer, converted._ids.is_text, start
+        )
     return _from_engine(engine, converted._ids)
 
 
 embed.__signature__ = _options.signature(  # type: ignore[attr-defined]
     inspect.Parameter("graph", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    keywords={"progress": False, "callback": None, **_options.EMBED, **_options.GRAPH},
+    keywords={"progress": False, "callback": None, "init": None, **_options.EMBED, **_options.GRAPH},
 )
 
 

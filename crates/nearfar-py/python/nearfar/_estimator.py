@@ -38,8 +38,9 @@ _KEYWORDS: dict[str, Any] = {"graph": None, "progress": False, **_options.EMBED,
 class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Scikit-learn transformer that trains an embedding.
 
-    ``fit`` expects a graph. ``transform`` expects a list of node ids, or the fitted graph, and
-    returns their vectors. Where scikit-learn splits its input, as in cross-validation, pass the
+    ``fit`` expects a graph. ``transform`` expects a list of node ids, or a graph, and returns their
+    vectors; nodes of the graph that were not fitted get vectors from their edges, as by
+    ``Embedding.transform``. Where scikit-learn splits its input, as in cross-validation, pass the
     graph as parameter ``graph`` and node ids as ``X``.
 
     Parameters
@@ -49,7 +50,7 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     progress : bool, default=False
         Show a progress bar.
     **options
-        All other keyword arguments of ``embed`` except ``callback``, with the same defaults. If
+        All other keyword arguments of ``embed`` except ``callback`` and ``init``, with the same defaults. If
         ``config`` is set, arguments equal to their defaults do not override the file.
 
     Attributes
@@ -126,12 +127,13 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.embedding_.vectors if self.graph is None else self.transform(X)
 
     def transform(self, X: Any) -> Floats:
-        """Return vectors of the fitted embedding.
+        """Return vectors of the fitted embedding, and of unseen nodes from their edges.
 
         Parameters
         ----------
-        X : list of node ids, or the fitted graph
-            Nodes whose vectors to return; the graph stands for all of its nodes.
+        X : list of node ids, or Graph or graph-like
+            Nodes whose vectors to return; a graph stands for all of its nodes, in its order. Those
+            that were not fitted get the mean of their neighbors' vectors; no fitted vector changes.
 
         Returns
         -------
@@ -143,12 +145,13 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if _is_node_list(X):
             return self.embedding_[np.asarray(X) if hasattr(X, "to_numpy") else X]
         graph = X if isinstance(X, Graph) else Graph(X, **self._graph_options())
-        if graph.nodes != self.embedding_.nodes:
-            raise ValueError(
-                "the nodes of this graph differ from those of the fitted graph, and new nodes have no "
-                "vectors; call fit_transform"
-            )
-        return self.embedding_.vectors
+        fitted = self.embedding_
+        if graph.nodes == fitted.nodes:
+            return fitted.vectors
+        if all(node in fitted for node in graph.nodes):
+            return fitted[graph.nodes]
+        unseen = fitted.transform(graph)
+        return np.stack([(fitted if node in fitted else unseen)[node] for node in graph.nodes])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the dimensions: nearfar0, nearfar1, ..."""

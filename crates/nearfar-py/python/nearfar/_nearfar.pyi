@@ -15,7 +15,17 @@ def embed(
     options: str,
     callback: Callable[[str], bool] | None = None,
     text_ids: bool = False,
+    init: Embedding | None = None,
 ) -> Embedding: ...
+def update(
+    embedding: Embedding,
+    graph: Graph,
+    before: Graph | None,
+    options: str,
+    callback: Callable[[str], bool] | None = None,
+    text_ids: bool = False,
+) -> tuple[Embedding, str]: ...
+def transform(embedding: Embedding, graph: Graph) -> tuple[Embedding, list[int]]: ...
 def known_columns(names: list[str]) -> tuple[tuple[int, int] | None, int | None]: ...
 def classify(
     embedding: Embedding,

@@ -1,5 +1,6 @@
 //! Stage 5, embeddings: one vector per node, in memory and in files.
 
+mod extend;
 mod format;
 mod ids;
 mod neighbours;
@@ -10,6 +11,7 @@ mod safetensors;
 mod text;
 mod word2vec_binary;
 
+use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 
 pub use format::{Format, check_output, check_writable};
@@ -116,6 +118,17 @@ impl Embedding {
     /// Empty if that is not known.
     pub fn provenance(&self) -> &Map<String, Value> {
         &self.provenance
+    }
+
+    /// A hash of ids and vectors.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
+        hasher.write_usize(self.dim);
+        for row in 0..self.nodes() as Node {
+            hasher.write(self.ids.get(row).as_bytes());
+            self.vector(row).iter().for_each(|value| hasher.write_u32(value.to_bits()));
+        }
+        hasher.finish()
     }
 
     /// The number of nodes.

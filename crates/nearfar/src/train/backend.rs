@@ -10,6 +10,7 @@ use super::observe::{Checkpoint, Event, Sink, State};
 use super::plan::TrainPlan;
 use super::smooth::smooth;
 use super::stream::Stream;
+use crate::embedding::Embedding;
 use crate::encode::Encoder;
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
@@ -91,6 +92,8 @@ pub struct Task<'a> {
     pub encoder: Option<Box<dyn Encoder>>,
     /// The instruction set to train with.
     pub instruction_set: InstructionSet,
+    /// The vectors to start from, in place of the planned ones.
+    pub init: Option<&'a Embedding>,
 }
 
 impl<'a> VectorView<'a> {
@@ -115,7 +118,7 @@ impl<'a> Task<'a> {
         Ok(match self.plan.trainer {
             Trainer::Stream => Box::new(Stream::new(self)),
             Trainer::Batch => Box::new(Batches::new(self)),
-            Trainer::Exact => Box::new(Exact::new(self.plan, self.graph, self.negatives)),
+            Trainer::Exact => Box::new(Exact::new(self)),
         })
     }
 }
@@ -175,8 +178,9 @@ pub(crate) fn run(
         stopped |= sink.event(&done)?.is_break();
     }
     let (mut vectors, contexts) = backend.into_both();
-    if plan.smoothing > 0 {
-        smooth(&graph.to_undirected(), &mut vectors, plan.dim, plan.smoothing);
+    let smoothing = plan.smoothing_at_end();
+    if smoothing > 0 {
+        smooth(&graph.to_undirected(), &mut vectors, plan.dim, smoothing);
     }
     Ok((vectors, contexts))
 }

@@ -36,10 +36,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::backend::{Backend, EpochStats, KeepGoing, VectorView};
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
+use super::given::initial;
 use super::l2::L2Controller;
 use super::plan::TrainPlan;
-use super::start::start;
 use crate::budget::{product, sum};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
@@ -231,13 +231,10 @@ pub(super) struct Exact<'a> {
 }
 
 impl<'a> Exact<'a> {
-    pub(super) fn new(
-        plan: &'a TrainPlan,
-        graph: &Arc<Graph>,
-        negatives: &dyn NegativeSampler,
-    ) -> Self {
+    pub(super) fn new(task: Task<'a>) -> Self {
+        let Task { plan, graph, negatives, init, .. } = task;
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
-        start(plan, graph, plan.dim, &mut vectors);
+        initial(plan, graph, init, plan.dim, &mut vectors);
         Self {
             plan,
             objective: Objective::new(graph, negatives, plan),

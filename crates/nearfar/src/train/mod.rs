@@ -8,6 +8,7 @@ mod batch;
 mod config;
 #[doc(hidden)]
 pub mod exact;
+pub(crate) mod given;
 #[doc(hidden)]
 pub mod l2;
 mod observe;
@@ -17,10 +18,13 @@ pub(crate) mod smooth;
 pub(crate) mod start;
 #[doc(hidden)]
 pub mod stream;
+pub(crate) mod update;
 
 pub use backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 pub use config::{Kernel, L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
+pub(crate) use plan::From;
 pub use plan::TrainPlan;
 pub use settings::Settings;
 pub use start::Start;
+pub use update::Updated;

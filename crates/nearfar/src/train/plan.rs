@@ -10,11 +10,13 @@ use serde_json::{Map, Value, json};
 use super::batch;
 use super::config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 use super::exact::Objective;
+use super::given;
 use super::l2::effective_rank;
 use super::settings::Settings;
 use super::smooth;
 use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
+use super::update;
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
@@ -50,6 +52,8 @@ pub struct TrainPlan {
     pub order: usize,
     /// Initial vectors.
     pub start: Start,
+    /// What identifies the vectors that training starts from, where they are given.
+    pub init: Option<u64>,
     /// Epochs.
     pub epochs: usize,
     /// Initial learning rate.
@@ -82,6 +86,17 @@ pub struct TrainPlan {
     pub(super) shared_negatives: bool,
     /// Whether negatives come from a sampler that the plan does not know.
     custom_negatives: bool,
+    /// The number of nodes that an update trains; `None` where all are trained.
+    pub(super) updated: Option<usize>,
+}
+
+/// What training starts from, other than nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct From {
+    /// What identifies the given vectors.
+    pub(crate) init: Option<u64>,
+    /// The number of nodes whose vectors are trained; `None`: all of them.
+    pub(crate) updated: Option<usize>,
 }
 
 /// The program itself: its code, the stacks of its threads, and parts too small to be counted.
@@ -94,17 +109,32 @@ const OVERHEAD: f64 = 0.10;
 impl TrainPlan {
     /// Resolves the settings for a graph. Fails if they are invalid or exceed the budget.
     pub fn new(settings: &Settings, graph: &Graph, budget: &Budget) -> Result<Self> {
+        Self::starting_from(From::default(), settings, graph, budget)
+    }
+
+    /// The same for a run that starts from given vectors.
+    pub(crate) fn starting_from(
+        from: From,
+        settings: &Settings,
+        graph: &Graph,
+        budget: &Budget,
+    ) -> Result<Self> {
         settings.validate()?;
         if graph.is_directed() {
             check_directed(&settings.train)?;
         }
         let mut plan = Self::resolve(settings, graph, settings.train.kernel.resolve()?);
+        (plan.init, plan.updated) = (from.init, from.updated);
+        if from.updated.is_some() {
+            update::resolve(&mut plan);
+        }
         if plan.trainer == Trainer::Batch {
             batch::check(&plan, graph)?;
         }
         let around = sum([graph.bytes(), PROGRAM, budget.reserved]);
         let (training, ahead) = plan.training_bytes(graph);
-        let demand = Demand { training, ahead, fills: None };
+        let fills = plan.updated.map(|centres| update::fills(&plan, centres));
+        let demand = Demand { training, ahead, fills };
         let allowed = (budget.memory as f64 / (1.0 + OVERHEAD)).ceil() as u64;
         let left = allowed.checked_sub(around).filter(|&left| left >= training);
         let needed = with_overhead(around.saturating_add(training));
@@ -152,6 +182,7 @@ impl TrainPlan {
             q: config.q,
             order: config.order,
             start: config.start.unwrap_or(defaults.start),
+            init: None,
             epochs,
             lr: config.lr.unwrap_or(lr),
             batch: batch_size(config, nodes),
@@ -173,6 +204,7 @@ impl TrainPlan {
                 && !config.model.by_edges()
                 && settings.negatives.negatives != Negatives::Uniform,
             custom_negatives: false,
+            updated: None,
         };
         plan.walks = config
             .walks
@@ -201,19 +233,25 @@ impl TrainPlan {
     /// Bytes that training takes beside the negatives, and those of negatives that are drawn ahead
     /// if they come from exact distances.
     fn training_bytes(&self, graph: &Graph) -> (u64, u64) {
+        if let Some(centres) = self.updated {
+            return (update::bytes(self, graph, centres), update::bytes_ahead(self, centres));
+        }
+        let start = || match self.init {
+            Some(_) => given::bytes(graph),
+            None => start::bytes(self, graph),
+        };
         match self.trainer {
             Trainer::Stream => {
                 let padded = self.dim.next_multiple_of(LANES);
                 let table = product([self.order, graph.nodes(), padded, 4]);
                 let training = sum([stream::bytes(self, graph), self.rank_bytes(graph)]);
-                let around =
-                    sum([table, start::bytes(self, graph).max(self.smoothing_bytes(graph))]);
+                let around = sum([table, start().max(self.smoothing_bytes(graph))]);
                 (training.max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Batch => (batch::bytes(self, graph), 0),
             Trainer::Exact => {
                 let tables = product([2, graph.nodes(), self.dim, 4]);
-                let bytes = [Objective::bytes(graph, self.window), start::bytes(self, graph)];
+                let bytes = [Objective::bytes(graph, self.window), start()];
                 (sum([tables, bytes[0].max(bytes[1]), self.rank_bytes(graph)]), 0)
             }
         }
@@ -248,6 +286,11 @@ impl TrainPlan {
         Error::budget(problem.raise("max-memory"))
     }
 
+    /// Smoothing steps once all vectors are trained. An update smooths those that it trained.
+    pub(super) fn smoothing_at_end(&self) -> usize {
+        if self.updated.is_some() { 0 } else { self.smoothing }
+    }
+
     /// Windows in a walk.
     pub(super) fn windows(&self) -> usize {
         self.length - self.window + 1
@@ -272,6 +315,10 @@ impl TrainPlan {
             Trainer::Exact => format!("{epochs} over all pairs"),
             _ if self.model.by_edges() && self.trainer == Trainer::Batch => {
                 format!("{epochs} over all edges")
+            }
+            _ if self.updated.is_some() => {
+                let nodes = counted(self.updated.unwrap_or(0), "changed node");
+                format!("{epochs} × {} for each of {nodes}", counted(self.walks, "walk"))
             }
             _ => format!("{epochs} × {} per node", counted(self.walks, "walk")),
         };
@@ -313,6 +360,9 @@ impl TrainPlan {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
+        if let Some(init) = self.init {
+            all.insert("init".to_owned(), format!("{init:016x}").into());
+        }
         if self.custom_negatives {
             all.insert("negatives".to_owned(), "custom".into());
         } else {

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::config::TrainConfig;
+use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::file::read_text;
 use crate::graph::Graph;
@@ -25,6 +26,49 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The settings that are recorded with vectors, as far as an update of them needs the same; the
+    /// defaults where nothing is recorded. Parquet and safetensors files have a record.
+    pub fn recorded(vectors: &Embedding) -> Self {
+        const KEYS: [&str; 14] = [
+            "model",
+            "context",
+            "walk-length",
+            "centre-power",
+            "k",
+            "p",
+            "q",
+            "smoothing",
+            "negative-weight",
+            "seed",
+            "negatives",
+            "gamma",
+            "degree-power",
+            "far",
+        ];
+        let mut settings = Self::default();
+        settings.train.dim = vectors.dim();
+        for key in KEYS {
+            let Some(value) = vectors.provenance().get(key).filter(|value| !value.is_null()) else {
+                continue;
+            };
+            // A record that this version does not understand says nothing.
+            let _ = set(&mut settings.train, key, value.clone());
+            let _ = set(&mut settings.negatives, key, value.clone());
+        }
+        settings
+    }
+
+    /// Takes all settings from `others`, except those that were `given` otherwise.
+    pub fn fill(&mut self, others: &Self, given: impl Fn(&str) -> bool) {
+        for (key, value) in fields(&others.train).into_iter().filter(|(key, _)| !given(key)) {
+            // What was serialised can be read again.
+            let _ = set(&mut self.train, &key, value);
+        }
+        for (key, value) in fields(&others.negatives).into_iter().filter(|(key, _)| !given(key)) {
+            let _ = set(&mut self.negatives, &key, value);
+        }
+    }
+
     /// Takes settings from a TOML file, named as the options are, except those that were `given`
     /// otherwise.
     pub fn merge(&mut self, file: &Path, given: impl Fn(&str) -> bool) -> Result<()> {

@@ -113,6 +113,49 @@ fn even_lengths(q: &[f32], rows: &mut [f32], dim: usize, total: f64) {
     });
 }
 
+/// What evening did to the lengths of smoothed vectors, so that it can be undone for some and done again.
+///
+/// ‖y‖ = b ‖u‖^⅝, so u = c y ‖y‖^⅗; and Σ ‖u‖² is Σ ‖y‖² / 2, which determines c.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evening {
+    factor: f64,
+}
+
+impl Evening {
+    /// That of smoothed vectors, rows of `dim` values.
+    pub(super) fn of(rows: &[f32], dim: usize) -> Self {
+        let square = |row: &[f32]| row.iter().map(|x| f64::from(x * x)).sum::<f64>();
+        let of_chunk = |rows: &[f32]| {
+            let squares = rows.chunks_exact(dim).map(square);
+            squares.fold((0.0, 0.0), |(total, longer), square| {
+                (total + square, longer + square.powf(1.0 / (1.0 - EVENING)))
+            })
+        };
+        let sums: Vec<(f64, f64)> = rows.par_chunks(CHUNK * dim).map(of_chunk).collect();
+        let total: f64 = sums.iter().map(|sums| sums.0).sum();
+        let longer: f64 = sums.iter().map(|sums| sums.1).sum();
+        Self { factor: if total > 0.0 { (total / GROWTH / longer).sqrt() } else { 1.0 } }
+    }
+
+    /// Undoes it for a vector.
+    pub(super) fn undo(self, row: &mut [f32]) {
+        let length = row.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+        scale(row, self.factor * length.powf(EVENING / (1.0 - EVENING)));
+    }
+
+    /// Does it again.
+    pub(super) fn redo(self, row: &mut [f32]) {
+        let length = row.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+        scale(row, (length / self.factor).powf(1.0 - EVENING) / length);
+    }
+}
+
+fn scale(row: &mut [f32], factor: f64) {
+    if factor.is_finite() {
+        row.iter_mut().for_each(|x| *x = (f64::from(*x) * factor) as f32);
+    }
+}
+
 /// Subtracts q qᵀX from X, and returns qᵀX.
 fn remove(q: &[f32], x: &mut [f32], width: usize) -> Vec<f32> {
     let sums: Vec<[f64; PANEL]> = (x.par_chunks(CHUNK * width), q.par_chunks(CHUNK))
@@ -263,6 +306,26 @@ mod tests {
             let exact: f64 = with_edges.flat_map(|(row, _)| row).map(|x| f64::from(x * x)).sum();
             let found = squares(&q, &old, width);
             assert!((found / exact - 1.0).abs() < 1e-9, "{found} for {exact}");
+        }
+    }
+
+    /// Undone, smoothed vectors have half their sum of squares, and their lengths differ as before.
+    #[test]
+    fn evening_can_be_undone_and_done_again() {
+        let dim = 5;
+        let evened = vectors(40 * dim);
+        let sum = |rows: &[f32]| rows.iter().map(|x| f64::from(x * x)).sum::<f64>();
+        let evening = Evening::of(&evened, dim);
+        let mut undone = evened.clone();
+        undone.chunks_exact_mut(dim).for_each(|row| evening.undo(row));
+        assert!((sum(&undone) / sum(&evened) - 0.5).abs() < 1e-5);
+        // The definition: divided by the power of the length, and scaled to twice the sum of squares.
+        let mut again = undone.clone();
+        even_lengths(&[1.0; 40], &mut again, dim, GROWTH * sum(&undone));
+        let mut redone = undone;
+        redone.chunks_exact_mut(dim).for_each(|row| evening.redo(row));
+        for ((evened, again), redone) in evened.iter().zip(&again).zip(&redone) {
+            assert!((evened - again).abs() < 1e-5 && (evened - redone).abs() < 1e-5);
         }
     }
 

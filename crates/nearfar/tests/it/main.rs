@@ -36,4 +36,5 @@ mod tidy;
 mod trained;
 mod training;
 mod uneven_negatives;
+mod updates;
 mod vector_files;

@@ -25,6 +25,7 @@ use rayon::prelude::*;
 
 use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 use super::config::Model;
+use super::given::initial;
 use super::plan::TrainPlan;
 use super::start::{SPREAD, small_vectors};
 use crate::encode::{Adam, Encoder, Network, NetworkKind};
@@ -70,14 +71,18 @@ impl Learner {
 
 impl<'a> Batches<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let Task { plan, graph, positives, negatives, encoder, instruction_set } = task;
+        let Task { plan, graph, positives, negatives, encoder, instruction_set, init } = task;
         let (nodes, dim) = (graph.nodes(), plan.dim);
         let network = |encoder| Learner::Network { encoder, gradient: vec![0.0; nodes * dim] };
         let learner = match (encoder, network_kind(plan.model)) {
             (Some(encoder), _) => network(encoder),
             (None, Some(kind)) => network(Box::new(Network::new(kind, graph, dim, plan.seed))),
             (None, None) => {
-                Learner::Table { vectors: start(nodes, plan), adam: Adam::new(nodes * dim) }
+                let mut vectors = start(nodes, plan);
+                if init.is_some() {
+                    initial(plan, graph, init, dim, &mut vectors);
+                }
+                Learner::Table { vectors, adam: Adam::new(nodes * dim) }
             }
         };
         let sampler = BatchSampler {
@@ -304,6 +309,7 @@ mod tests {
                     negatives: &*negatives,
                     encoder: None,
                     instruction_set: InstructionSet::detect(),
+                    init: None,
                 })
             };
             let (mut whole, mut single) = (batches(), batches());

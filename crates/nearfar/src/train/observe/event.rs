@@ -110,7 +110,7 @@ impl State<'_> {
     /// The vectors that the run would return if it ended here: smoothed, row by row.
     pub fn result(&self) -> Vec<f32> {
         let mut vectors = self.vectors().to_vec();
-        smooth(self.graph, &mut vectors, self.plan.dim, self.plan.smoothing);
+        smooth(self.graph, &mut vectors, self.plan.dim, self.plan.smoothing_at_end());
         vectors
     }
 }

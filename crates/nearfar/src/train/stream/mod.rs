@@ -21,9 +21,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
+use super::given::initial;
 use super::l2::L2Controller;
 use super::plan::TrainPlan;
-use super::start::start;
+use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::negative::NegativeSampler;
@@ -69,7 +70,7 @@ pub(super) struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let Task { plan, graph, positives, negatives, instruction_set: set, .. } = task;
+        let Task { plan, graph, positives, negatives, instruction_set: set, init, .. } = task;
         let sampling = Sampling {
             walks: plan.walks,
             length: plan.length,
@@ -79,7 +80,7 @@ impl<'a> Stream<'a> {
             seed: plan.seed,
         };
         let nodes = graph.nodes();
-        let tables = tables(graph, plan);
+        let tables = tables(graph, plan, init);
         let l2 = L2Controller::new(plan.l2, graph, plan.dim, plan.kernel);
         let pairs = EpochPairs::new(nodes, tables.centres.rows);
         let passes = plan.passes;
@@ -175,12 +176,12 @@ impl Backend for Stream<'_> {
 
 /// Initial vectors, padded with zeros, which training leaves unchanged. Context vectors start
 /// at zero.
-fn tables(graph: &Arc<Graph>, plan: &TrainPlan) -> Tables {
+fn tables(graph: &Arc<Graph>, plan: &TrainPlan, init: Option<&Embedding>) -> Tables {
     let n = graph.nodes();
     let padded = plan.dim.next_multiple_of(LANES);
     let rows = Blocks::rows_for(n, padded);
     let mut centres = Blocks::new(n, rows, padded);
-    start(plan, graph, padded, centres.values_mut());
+    initial(plan, graph, init, padded, centres.values_mut());
     Tables { centres, contexts: (plan.order == 2).then(|| Blocks::new(n, rows, padded)) }
 }
 
@@ -337,6 +338,7 @@ mod tests {
                 negatives: &*negatives,
                 encoder: None,
                 instruction_set: InstructionSet::detect(),
+                init: None,
             })
         };
         // Six walks in four passes are 2 + 2 + 1 + 1.
@@ -390,7 +392,7 @@ mod tests {
         let mut pairs = EpochPairs::new(nodes, rows);
         assert!(pairs.sample(sources, sampling, 0, keep_going).unwrap().is_continue());
         let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), contexts: None };
-        super::start(&plan, &graph, DIM, start.centres.values_mut());
+        initial(&plan, &graph, None, DIM, start.centres.values_mut());
         let trained = |threads: usize, step: Step| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut tables = start.clone();
