@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let start = parse(&first, &dialect, edges.all_integers(), true);
     drop(first);
     let next = |block: &[u8]| parse(block, &dialect, integers.load(Relaxed), false);
-    blocks.parse(start, next, |block| {
+    let text = blocks.parse(start, next, |block| {
         merge(block, &mut edges, weights.as_mut());
         integers.store(edges.all_integers(), Relaxed);
     })?;
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         return Err(Error::file(path, NO_EDGE));
     }
     // A parsed block is about as large as its text, with a table of text ids up to seven times.
-    let buffers = Blocks::bytes(if edges.all_integers() { 1 } else { 7 });
+    let buffers = Blocks::bytes(text, if edges.all_integers() { 1 } else { 7 });
     let mut file = EdgeFile { origin, ..edges.finish(weights, buffers) };
     file.notes.extend(notes);
     Ok(file)
