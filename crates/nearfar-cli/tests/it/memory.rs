@@ -9,19 +9,26 @@ use crate::{nearfar, text};
 /// A graph of the tests: a name of a built-in one, or edges.
 enum Source {
     Builtin(&'static str),
+    /// A file with this name and content.
+    File(&'static str, &'static str),
     /// Every node has an edge to a random earlier one, and there are some more.
     Random(u32, u32),
     /// Edges between nodes at most so far apart in a row: a large diameter.
     Strip(u32, u32),
 }
 
-use Source::{Builtin, Random, Strip};
+use Source::{Builtin, File, Random, Strip};
 
 impl Source {
     /// The argument of `embed`, after writing a file if need be.
     fn write(&self, folder: &Path) -> String {
         let (name, nodes, reach, more) = match *self {
             Builtin(name) => return name.to_owned(),
+            File(name, content) => {
+                let path = folder.join(name);
+                fs::write(&path, content).unwrap();
+                return text(&path).to_owned();
+            }
             Random(nodes, edges) => (format!("random-{nodes}"), nodes, nodes, edges - nodes),
             Strip(nodes, reach) => (format!("strip-{nodes}-{reach}"), nodes, reach, 2 * nodes),
         };
@@ -48,6 +55,11 @@ impl Source {
 /// one somewhere.
 const CASES: &[(Source, &str)] = &[
     (Builtin("builtin:karate"), "--epochs 2"),
+    (File("three.csv", "ann,bob\nbob,eve\neve,ann\n"), "--epochs 1"),
+    (
+        File("three.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n"),
+        "--epochs 1",
+    ),
     (Builtin("builtin:karate"), "--epochs 1 --walks 100000"),
     (Builtin("builtin:dense"), "--epochs 2 --negatives uniform"),
     (Builtin("builtin:dense"), "--epochs 2 --negatives distance"),

@@ -31,11 +31,13 @@ pub(crate) struct Blocks<'a> {
     ended: bool,
     /// The number of lines that were skipped.
     line: u64,
+    /// The number of bytes that were read, decompressed.
+    read: u64,
 }
 
 impl<'a> Blocks<'a> {
     pub(crate) fn open(path: &'a Path) -> Result<Self> {
-        Ok(Self { source: open(path)?, path, rest: Vec::new(), ended: false, line: 0 })
+        Ok(Self { source: open(path)?, path, rest: Vec::new(), ended: false, line: 0, read: 0 })
     }
 
     /// The first block, without a byte order mark.
@@ -70,13 +72,13 @@ impl<'a> Blocks<'a> {
     }
 
     /// Parses the blocks after `first` in parallel and merges all of them in file order, one batch
-    /// while the next one is being parsed.
+    /// while the next one is being parsed. Returns the size of the text.
     pub(crate) fn parse<T: Send>(
         mut self,
         first: Parsed<T>,
         parse: impl Fn(&[u8]) -> Parsed<T> + Sync,
         mut merge: impl FnMut(T) -> Result<()> + Send,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let path = self.path;
         let mut line = self.line;
         let mut parsed = vec![first];
@@ -99,13 +101,14 @@ impl<'a> Blocks<'a> {
             merged?;
             parsed = next?;
         }
-        Ok(())
+        Ok(self.read)
     }
 
-    /// Memory that [`parse`](Self::parse) takes besides what it merges: one batch as text and two
-    /// parsed ones, whose size is `parsed` times that of the text.
-    pub(crate) fn bytes(parsed: u64) -> u64 {
-        batch_blocks() as u64 * BLOCK as u64 * (1 + 2 * parsed)
+    /// Memory that [`parse`](Self::parse) takes besides what it merges: of a text of this size, one
+    /// batch as text and two parsed ones, whose size is `parsed` times that of their text.
+    pub(crate) fn bytes(text: u64, parsed: u64) -> u64 {
+        let batch = batch_blocks() as u64 * BLOCK as u64;
+        text.min(batch) + text.min(2 * batch) * parsed
     }
 
     /// The next block; `None` at the end of the file.
@@ -114,7 +117,9 @@ impl<'a> Blocks<'a> {
         while !self.ended {
             let want = (BLOCK as u64).max(block.len() as u64);
             let got = self.source.by_ref().take(want).read_to_end(&mut block);
-            self.ended = got.map_err(|e| read_error(self.path, e))? == 0;
+            let got = got.map_err(|e| read_error(self.path, e))?;
+            self.read += got as u64;
+            self.ended = got == 0;
             if let Some(end) = memchr::memrchr(b'\n', &block) {
                 if !self.ended {
                     self.rest = block.split_off(end + 1);

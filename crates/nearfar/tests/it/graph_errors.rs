@@ -139,7 +139,7 @@ fn pajek() {
     check("a.net", "*Arcs\n1 2\n", ":1: expected '*Vertices n' before this");
     check(
         "a.net",
-        "1 2\n",
+        "1 2\n*Arcs\n",
         ":1: expected '*Vertices n', as a Pajek file begins; use --input-format edges",
     );
     let claim = "*Vertices 4000000000\n*Edges\n1 2\n";
@@ -256,11 +256,36 @@ fn json() {
 }
 
 #[test]
+fn lists_that_are_not_read() {
+    for (name, content, format) in [
+        ("a.lgl", "# a\nb 0.5\nc\n", "LGL"),
+        ("a.tgf", "1 ann\n2 bob\n#\n1 2\n", "Trivial Graph Format"),
+        ("a.g6", "D?{\n", "graph6"),
+        ("a.txt", "# by hand\nLEDA.GRAPH\nstring\n", "LEDA"),
+    ] {
+        let expected =
+            format!(": {format} is not supported; save the graph as GraphML or as an edge list");
+        check(name, content, &expected);
+    }
+    // Edge lists whose names say something else.
+    for name in ["a.lgl", "a.tgf", "a.g6", "a.lgr"] {
+        let options = ReadOptions::default();
+        assert_eq!(read_as(name, b"ann bob\nbob eve\n", &options).unwrap().graph.edges(), 2);
+    }
+}
+
+#[test]
 fn metis_and_lists() {
+    // Lines of one length can be an edge list.
     let edges = "; use --input-format edges";
     for (content, expected) in [
         ("a b\n", ":1: expected 'nodes edges [format [weights]]', the header of a METIS graph"),
         ("3 2 002\n", ":1: expected 'nodes edges [format [weights]]', the header of a METIS graph"),
+        ("9 1\n2 1\n", ":1: the header claims 9 nodes, but 1 lines follow"),
+    ] {
+        check("a.metis", content, &format!("{expected}{edges}"));
+    }
+    for (content, expected) in [
         ("4000000000 1\n2\n1\n", ":1: the header claims 4000000000 nodes, but 2 lines follow"),
         ("1 1\n1\n2\n", ":3: more lines than the 1 nodes of the header"),
         (
@@ -272,10 +297,6 @@ fn metis_and_lists() {
             "3 1\n2\n3\n\n",
             ": not every edge is in the lines of both of its ends, with the same weight",
         ),
-    ] {
-        check("a.metis", content, &format!("{expected}{edges}"));
-    }
-    for (content, expected) in [
         ("2 1\n3\n1\n", ":2: '3' is not a node; expected a number from 1 to 2"),
         ("2 1 1\n2\n1\n", ":2: a neighbour without the weight of its edge"),
         ("2 1 1\n2 -1\n1 -1\n", ":2: weight -1; weights must be finite and ≥ 0"),
@@ -284,6 +305,12 @@ fn metis_and_lists() {
     ] {
         check("a.metis", content, expected);
     }
+    // By its header and the lengths of its lines, this is no edge list.
+    check(
+        "a.txt",
+        "3 2\n2\n1 3\n1\n",
+        ": not every edge is in the lines of both of its ends, with the same weight",
+    );
     check("a.adjlist", "\tb\n", ":1: an empty id; expected a node first");
     check(
         "a.adjlist",

@@ -65,7 +65,7 @@ fn other_forms_of_each_format() {
     }
 }
 
-/// All but METIS, adjacency lists and, as it is one array of edges or several lines, JSON.
+/// All but adjacency lists and, as it is one array of edges or several lines, JSON.
 #[test]
 fn content_says_what_the_extension_does_not() {
     for (name, content, expected) in WRITTEN {
@@ -90,11 +90,51 @@ fn an_option_says_what_the_content_does_not() {
         described("a.txt", "a b c\n", &options(InputFormat::Adjacency)),
         "adjacency list, Unstated: a, b, c; a–b; a–c"
     );
-    // An edge list whose name says METIS.
-    assert_eq!(
-        described("a.graph", "3 2\n2 1\n", &options(InputFormat::Edges)),
-        "edge list, Unstated: 3, 2, 1; 3–2; 2–1"
+}
+
+/// METIS graphs and edge lists, whatever their names say.
+#[test]
+fn metis_is_told_from_edge_lists_by_its_counts() {
+    let read = |name: &str, text: &str| described(name, text, &ReadOptions::default());
+    let path = "METIS, Unstated: 1, 2, 3; 1–2; 2–3";
+    let weighted = "METIS, Unstated: 1, 2, 3, 4; 1–2 0.5; 2–3 2";
+    for name in ["a.txt", "a", "a.dat", "a.net", "a.graph"] {
+        assert_eq!(read(name, "% a path\n3 2\n2\n1 3\n2\n"), path, "{name}");
+        assert_eq!(read(name, "4 2 001\n2 0.5\n1 0.5 3 2\n2 2\n\n"), weighted, "{name}");
+        for (edges, expected) in [
+            ("3 2\n2 1\n", "edge list, Unstated: 3, 2, 1; 3–2; 2–1"),
+            ("# x\n0 1\n1 2\n", "edge list, Unstated: 0, 1, 2; 0–1; 1–2"),
+            ("a,b\nb,c\n", "edge list, Unstated: a, b, c; a–b; b–c"),
+            // The counts fit; the neighbours do not.
+            ("3 3\n2 3\n1 3\n1 3\n", "edge list, Unstated: 3, 2, 1; 3–2; 3–1"),
+        ] {
+            assert_eq!(read(name, edges), expected, "{name}: {edges}");
+        }
+    }
+    // Beyond the first lines.
+    let cycle: String =
+        (1..=2000).map(|k| format!("{} {}\n", k % 2000 + 1, (k + 1998) % 2000 + 1)).collect();
+    assert!(read("a.txt", &format!("2000 2000\n{cycle}")).starts_with("METIS"));
+    assert!(read("a.txt", &format!("2000 2000\n{cycle}7 8\n")).starts_with("edge list"));
+}
+
+#[test]
+fn a_metis_graph_that_may_be_an_edge_list_is_noted() {
+    let notes = |options: &ReadOptions| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        std::fs::write(&path, "3 3\n2 3\n1 3\n1 2\n").unwrap();
+        let dataset = nearfar::graph::read(path.to_str().unwrap(), options).unwrap();
+        dataset.notes.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let found = notes(&ReadOptions::default());
+    assert!(
+        found[0].starts_with("may be an edge list, and was read as a METIS graph"),
+        "{found:?}"
     );
+    assert!(found[0].ends_with("use --input-format edges"), "{found:?}");
+    let options = ReadOptions { input_format: Some(InputFormat::Metis), ..Default::default() };
+    assert!(notes(&options).is_empty());
 }
 
 /// Formats whose weights have names.

@@ -29,21 +29,23 @@ pub(in super::super) fn read(path: &Path) -> Result<Embedding> {
 fn read_rows(path: &Path) -> Result<Embedding> {
     let fail = |message: String| Error::file(path, message);
     let broken = |error: ParquetError| broken(path, error);
-    let file = SerializedFileReader::new(CheckedFile::open(path)?).map_err(broken)?;
+    let checked = CheckedFile::open(path)?;
+    let file = SerializedFileReader::new(checked.clone()).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let layout = Layout::of(schema).map_err(fail)?;
     let mut table = Table::default();
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(broken)?;
+        let group = Group { file: &checked, group: &*group, schema };
         let before = table.rows;
         match &layout.values {
-            Values::Lists(at) => table.read_lists(&*group, schema, *at),
-            Values::Columns(columns) => table.read_columns(&*group, schema, columns),
+            Values::Lists(at) => table.read_lists(&group, *at),
+            Values::Columns(columns) => table.read_columns(&group, columns),
         }
         .map_err(broken)?
         .map_err(fail)?;
         if let Some(at) = layout.ids {
-            table.read_ids(&*group, schema, at, before).map_err(broken)?.map_err(fail)?;
+            table.read_ids(&group, at, before).map_err(broken)?.map_err(fail)?;
         }
     }
     let names = match layout.ids {
@@ -104,6 +106,19 @@ impl Layout {
     }
 }
 
+/// A row group of a file.
+struct Group<'a> {
+    file: &'a CheckedFile,
+    group: &'a dyn RowGroupReader,
+    schema: &'a SchemaDescriptor,
+}
+
+impl Group<'_> {
+    fn column(&self, at: usize) -> Result<Column, ParquetError> {
+        Column::open(self.file, self.group, self.schema, at)
+    }
+}
+
 /// What was read so far.
 #[derive(Default)]
 struct Table {
@@ -117,14 +132,8 @@ struct Table {
 type Read = Result<Result<(), String>, ParquetError>;
 
 impl Table {
-    fn read_ids(
-        &mut self,
-        group: &dyn RowGroupReader,
-        schema: &SchemaDescriptor,
-        at: usize,
-        before: usize,
-    ) -> Read {
-        let mut column = Column::open(group, schema, at)?;
+    fn read_ids(&mut self, group: &Group<'_>, at: usize, before: usize) -> Read {
+        let mut column = group.column(at)?;
         let mut row = before;
         loop {
             let rows = match column.next_batch(row)? {
@@ -149,14 +158,9 @@ impl Table {
         Ok(if row == self.rows { Ok(()) } else { Err(missing()) })
     }
 
-    fn read_columns(
-        &mut self,
-        group: &dyn RowGroupReader,
-        schema: &SchemaDescriptor,
-        columns: &[usize],
-    ) -> Read {
+    fn read_columns(&mut self, group: &Group<'_>, columns: &[usize]) -> Read {
         self.dim = columns.len();
-        let open = |&at: &usize| Column::open(group, schema, at);
+        let open = |&at: &usize| group.column(at);
         let mut columns = columns.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         loop {
             let mut rows = None;
@@ -178,14 +182,9 @@ impl Table {
         }
     }
 
-    fn read_lists(
-        &mut self,
-        group: &dyn RowGroupReader,
-        schema: &SchemaDescriptor,
-        at: usize,
-    ) -> Read {
-        let present = schema.column(at).max_def_level();
-        match column_reader(group, schema, at)? {
+    fn read_lists(&mut self, group: &Group<'_>, at: usize) -> Read {
+        let present = group.schema.column(at).max_def_level();
+        match column_reader(group.file, group.group, group.schema, at)? {
             ColumnReader::FloatColumnReader(lists) => self.push_lists(lists, present, |v| v),
             ColumnReader::DoubleColumnReader(lists) => {
                 self.push_lists(lists, present, |v| v as f32)

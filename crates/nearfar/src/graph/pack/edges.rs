@@ -41,7 +41,7 @@ pub(super) fn pack(
     let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = config.scratch.as_deref().or(beside).unwrap_or(Path::new("."));
     let mut spool = Spool::new(Scratch(folder.to_owned()))?;
-    let Some(detected) = text::stream(path, options, true, |block| spool.take(block))? else {
+    let Some((detected, _)) = text::stream(path, options, true, |block| spool.take(block))? else {
         return Err(text::no_edges(path));
     };
     let Detected { origin, notes, .. } = detected;

@@ -1,13 +1,13 @@
 //! Which format a file of edges is in.
 //!
 //! Content decides where it is unmistakable: magic bytes, the root of an XML document, the first
-//! words of GML, Pajek and DOT. Otherwise the file extension decides; METIS and adjacency lists
-//! cannot be told from edge lists by their content. Everything else is an edge list.
+//! words of GML, Pajek and DOT, the counts of a METIS graph. Otherwise the file extension decides;
+//! adjacency lists cannot be told from edge lists by their content. Everything else is an edge list.
 
 use std::path::Path;
 
 use super::super::pack::MAGIC;
-use super::ReadOptions;
+use super::{ReadOptions, metis};
 use crate::error::{Error, Problem, Result};
 use crate::file::{head, inner_extension};
 
@@ -98,14 +98,17 @@ const OTHERS: [(&[u8], &str); 9] = [
     (b"\x80\x04\x95", "a Python pickle, which can run any program; export the edges instead"),
 ];
 
-/// Extensions of text formats that are not read and look like edge lists.
-const OTHER_TEXTS: [(&str, &str); 5] = [
-    ("g6", "graph6"),
-    ("lgl", "LGL"),
-    ("lgr", "LEDA"),
-    ("s6", "sparse6"),
-    ("tgf", "Trivial Graph Format"),
+/// Extensions of text formats that are not read, and whether the first lines of a file look like it.
+const OTHER_TEXTS: [(&str, &str, fn(&str) -> bool); 4] = [
+    ("g6", "graph6", is_one_word),
+    ("lgl", "LGL", |text| text.starts_with('#')),
+    ("s6", "sparse6", is_one_word),
+    ("tgf", "Trivial Graph Format", |text| text.lines().any(|line| line.trim() == "#")),
 ];
+
+fn is_one_word(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.split_whitespace().count() == 1)
+}
 
 /// The format of a file, as given or as detected.
 pub(in crate::graph) fn format_of(path: &Path, options: &ReadOptions) -> Result<InputFormat> {
@@ -124,15 +127,41 @@ fn detect(path: &Path) -> Result<InputFormat> {
         Some(InputFormat::Edges) => of_magic(&head).or_else(|| of_edges(&head)),
         _ => of_content(&head).map_err(|problem| Error::file(path, problem))?,
     };
-    let other = OTHER_TEXTS.iter().find(|(known, _)| *known == extension);
-    if let (None, Some((_, name))) = (found, other) {
+    let text = String::from_utf8_lossy(&head);
+    let text = text.trim_start_matches('\u{feff}');
+    let other = OTHER_TEXTS.iter().find(|(known, _, is)| *known == extension && is(text));
+    if let (None, Some((_, name, _))) = (found, other) {
         return Err(Error::file(path, not_read(name)));
     }
     Ok(match (found, named) {
         // A single line is both.
         (Some(InputFormat::Json), Some(InputFormat::Jsonl)) => InputFormat::Jsonl,
-        _ => found.or(named).unwrap_or(InputFormat::Edges),
+        (Some(format), _) => format,
+        (None, Some(InputFormat::Metis)) if extension == "metis" => InputFormat::Metis,
+        (None, Some(InputFormat::Pajek)) if !is_table(text) => InputFormat::Pajek,
+        (None, None | Some(InputFormat::Metis | InputFormat::Pajek)) => of_lines(path, text, named),
+        (None, Some(format)) => format,
     })
+}
+
+/// Whether a text has lines, and none of them is the head of a section of Pajek's.
+fn is_table(text: &str) -> bool {
+    !skip_comments(text).is_empty() && !text.lines().any(|line| line.trim().starts_with('*'))
+}
+
+/// Tells METIS graphs from edge lists: their header has the numbers of nodes and edges, and lines
+/// may differ in length.
+fn of_lines(path: &Path, text: &str, named: Option<InputFormat>) -> InputFormat {
+    // The last line may be cut off.
+    let end = if text.len() < HEAD as usize { None } else { text.rfind('\n') };
+    let text = end.map_or(text, |end| &text[..end]);
+    let has_equal_lines = metis::has_equal_lines(text);
+    let is_metis = match metis::fits(text) {
+        true => !has_equal_lines || metis::is_metis(path),
+        // Its reader says what is wrong.
+        false => !has_equal_lines && named == Some(InputFormat::Metis),
+    };
+    if is_metis { InputFormat::Metis } else { InputFormat::Edges }
 }
 
 fn of_content(head: &[u8]) -> Result<Option<InputFormat>, Problem> {
@@ -162,13 +191,13 @@ fn of_content(head: &[u8]) -> Result<Option<InputFormat>, Problem> {
 /// A text that is recognised and not read, but looks like an edge list.
 fn not_read(name: &str) -> Problem {
     let problem = Problem::from(format!("{name} is not supported"));
-    problem.act("save the graph as GraphML or as an edge list").set("input-format", "edges")
+    problem.act("save the graph as GraphML or as an edge list")
 }
 
 /// Refuses text formats that look like edge lists.
 fn check_text(text: &str) -> Result<(), Problem> {
     let mut lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default();
+    let first = lines.find(|line| !line.starts_with('#')).unwrap_or_default();
     if first.eq_ignore_ascii_case("LEDA.GRAPH") {
         return Err(not_read("LEDA"));
     }

@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut weights = header.weighted.then(Vec::new);
     let start = parse(&first, &header, header.line);
     let next = |block: &[u8]| parse(block, &header, 0);
-    blocks.parse(start, next, |block| {
+    let text = blocks.parse(start, next, |block| {
         pairs.extend(block.pairs);
         if let Some(weights) = &mut weights {
             weights.extend(block.weights);
@@ -65,7 +65,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let list = EdgeList { pairs, weights, ids };
     let direction = if header.symmetric { Direction::Undirected } else { Direction::Entries };
     let origin = Origin { direction, ..Origin::default() };
-    Ok(EdgeFile { origin, ..EdgeFile::of(list, Blocks::bytes(2)) })
+    Ok(EdgeFile { origin, ..EdgeFile::of(list, Blocks::bytes(text, 2)) })
 }
 
 /// The lines before the entries.

@@ -16,6 +16,7 @@ use std::path::Path;
 use super::super::storage::is_symmetric;
 use super::super::{EdgeList, Node, NodeIds, Origin};
 use super::attributes::weight;
+use super::fields::is_comment;
 use super::{EdgeFile, ReadOptions, without_table_options};
 use crate::error::{Error, Problem, Result};
 use crate::file::read_text;
@@ -24,16 +25,69 @@ use crate::file::read_text;
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let options = without_table_options(path, options)?;
     let text = read_text(path)?;
-    let fail = |(line, problem): (u64, Problem)| Error::line(path, line, problem);
-    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('%'));
-    let header = loop {
-        let (number, line) = lines.next().ok_or_else(|| Error::file(path, "no header line"))?;
-        if !line.trim().is_empty() {
-            break Header::parse(number, line).map_err(fail)?;
+    let may_be_edges = has_equal_lines(&text);
+    let (pairs, weights, nodes) = parse(&text, options.no_weights).map_err(|(line, message)| {
+        let problem = Problem::from(message);
+        let problem = if may_be_edges { problem.set("input-format", "edges") } else { problem };
+        match line {
+            Some(line) => Error::line(path, line, problem),
+            None => Error::file(path, problem),
         }
+    })?;
+    let list = EdgeList { pairs, weights, ids: NodeIds::Range { start: 1, len: nodes as usize } };
+    let origin = Origin { format: Some("METIS"), ..Origin::default() };
+    let mut file = EdgeFile { origin, ..EdgeFile::of(list, text.len() as u64) };
+    if may_be_edges && options.input_format.is_none() {
+        let note = "may be an edge list, and was read as a METIS graph: line 1 counts its nodes and \
+                    edges, and every edge is in the lines of both of its ends";
+        file.notes.push(Problem::from(note).set("input-format", "edges"));
+    }
+    Ok(file)
+}
+
+/// Whether the first lines of a text, which are complete, can be those of a METIS graph.
+pub(super) fn fits(head: &str) -> bool {
+    let mut lines = lines(head).skip_while(|(_, line)| line.trim().is_empty());
+    let Some(Ok(header)) = lines.next().map(|(number, line)| Header::parse(number, line)) else {
+        return false;
     };
+    let most = u64::from(header.nodes) * u64::from(header.nodes.saturating_sub(1)) / 2;
     let mut pairs = Vec::new();
-    let mut weights = (header.weighted && !options.no_weights).then(Vec::new);
+    (1..=most).contains(&header.edges)
+        && (0..header.nodes)
+            .zip(lines)
+            .all(|(node, (_, line))| header.node(node, line, &mut pairs, None).is_ok())
+        && pairs.len() as u64 <= 2 * header.edges
+}
+
+/// Whether a whole file is a METIS graph.
+pub(super) fn is_metis(path: &Path) -> bool {
+    read_text(path).is_ok_and(|text| parse(&text, false).is_ok())
+}
+
+/// Whether all lines have as many fields, as those of an edge list do.
+pub(super) fn has_equal_lines(text: &str) -> bool {
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+    let fields = |line: &str| line.split(is_separator).filter(|field| !field.is_empty()).count();
+    let mut counts = text.lines().filter(|line| !is_comment(line.as_bytes())).map(fields);
+    counts.next().is_some_and(|first| counts.all(|count| count == first))
+}
+
+/// The lines that are no comments, with their numbers.
+fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('%'))
+}
+
+/// The arcs of a graph, their weights, and the number of its nodes.
+type Parsed = (Vec<(Node, Node)>, Option<Vec<f32>>, u32);
+
+/// Parses a whole file. An error has the number of the line, if it is about one.
+fn parse(text: &str, no_weights: bool) -> Result<Parsed, (Option<u64>, String)> {
+    let mut lines = lines(text).skip_while(|(_, line)| line.trim().is_empty());
+    let (number, line) = lines.next().ok_or((None, "no header line".to_owned()))?;
+    let header = Header::parse(number, line).map_err(|message| (Some(number), message))?;
+    let mut pairs = Vec::new();
+    let mut weights = (header.weighted && !no_weights).then(Vec::new);
     let mut node = 0;
     for (number, line) in lines {
         if node == header.nodes {
@@ -41,16 +95,16 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
                 continue;
             }
             let message = format!("more lines than the {} nodes of the header", header.nodes);
-            return Err(fail((number, not_metis(message))));
+            return Err((Some(number), message));
         }
         header
             .node(node, line, &mut pairs, weights.as_mut())
-            .map_err(|message| fail((number, message.into())))?;
+            .map_err(|message| (Some(number), message))?;
         node += 1;
     }
     if node < header.nodes {
         let message = format!("the header claims {} nodes, but {node} lines follow", header.nodes);
-        return Err(fail((header.line, not_metis(message))));
+        return Err((Some(header.line), message));
     }
     if pairs.len() as u64 != 2 * header.edges {
         let message = format!(
@@ -59,21 +113,13 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
             header.edges,
             pairs.len()
         );
-        return Err(fail((header.line, not_metis(message))));
+        return Err((Some(header.line), message));
     }
     if !is_symmetric(&pairs, weights.as_deref()) {
         let message = "not every edge is in the lines of both of its ends, with the same weight";
-        return Err(Error::file(path, not_metis(message)));
+        return Err((None, message.to_owned()));
     }
-    let ids = NodeIds::Range { start: 1, len: header.nodes as usize };
-    let list = EdgeList { pairs, weights, ids };
-    let origin = Origin { format: Some("METIS"), ..Origin::default() };
-    Ok(EdgeFile { origin, ..EdgeFile::of(list, text.len() as u64) })
-}
-
-/// Text that is no METIS graph is most likely an edge list.
-fn not_metis(message: impl Into<Problem>) -> Problem {
-    message.into().set("input-format", "edges")
+    Ok((pairs, weights, header.nodes))
 }
 
 struct Header {
@@ -86,9 +132,9 @@ struct Header {
 }
 
 impl Header {
-    fn parse(line: u64, text: &str) -> Result<Self, (u64, Problem)> {
+    fn parse(line: u64, text: &str) -> Result<Self, String> {
         let expected = "expected 'nodes edges [format [weights]]', the header of a METIS graph";
-        let fail = || (line, not_metis(expected));
+        let fail = || expected.to_owned();
         let fields: Vec<&str> = text.split_whitespace().collect();
         let number = |at: usize| -> Option<u64> { fields.get(at)?.parse().ok() };
         let (Some(nodes), Some(edges), 2..=4) = (number(0), number(1), fields.len()) else {

@@ -20,8 +20,9 @@ use crate::error::{Error, Result};
 use crate::file::Id;
 use crate::file::parquet::{CheckedFile, Column, broken, is_id, is_plain};
 
-/// Batches, pages and dictionaries of three columns, in bytes.
+/// Batches, pages and dictionaries of three columns, in bytes, and what a row takes of them at most.
 const BUFFERS: u64 = 16 << 20;
+const ROW: u64 = 256;
 
 /// Reads the edges of a file.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
@@ -34,9 +35,10 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
 fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let fail = |message: String| Error::file(path, message);
     let broken = |error: ParquetError| broken(path, error);
-    let file = SerializedFileReader::new(CheckedFile::open(path)?).map_err(broken)?;
+    let checked = CheckedFile::open(path)?;
+    let file = SerializedFileReader::new(checked.clone()).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
-    let choice = choose(path, &file, options)?;
+    let choice = choose(path, &checked, &file, options)?;
     let Columns { source, target, weight, .. } = choice.columns;
     let chosen: Vec<usize> = [source, target].into_iter().chain(weight).collect();
     let mut edges = EdgeCollector::with_node_file(options.nodes.as_deref())?;
@@ -44,7 +46,7 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let mut row = 0;
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(broken)?;
-        let open = |&at: &usize| Column::open(&*group, schema, at).map_err(broken);
+        let open = |&at: &usize| Column::open(&checked, &*group, schema, at).map_err(broken);
         let mut columns = chosen.iter().map(open).collect::<Result<Vec<_>>>()?;
         loop {
             let mut rows = Vec::new();
@@ -67,7 +69,7 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
             row += rows[0];
         }
     }
-    let mut file = edges.finish(weights, BUFFERS);
+    let mut file = edges.finish(weights, BUFFERS.min(row as u64 * ROW));
     file.origin.columns = choice.used;
     file.notes.extend(choice.notes);
     Ok(file)
@@ -76,6 +78,7 @@ fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
 /// The columns of sources, targets and, if there is one, weights.
 fn choose(
     path: &Path,
+    checked: &CheckedFile,
     file: &SerializedFileReader<CheckedFile>,
     options: &ReadOptions,
 ) -> Result<Choice> {
@@ -83,7 +86,7 @@ fn choose(
     let columns = schema.columns();
     let mut kinds = Vec::new();
     for (at, column) in columns.iter().enumerate() {
-        kinds.push(kind(file, schema, at, column).map_err(|error| broken(path, error))?);
+        kinds.push(kind(checked, file, schema, at, column).map_err(|error| broken(path, error))?);
     }
     let names = columns.iter().map(|column| column.path().string()).collect();
     let table = Table { names: Some(names), kinds };
@@ -102,6 +105,7 @@ fn choose(
 
 /// What a column holds, by its type and, for integers, by its first values.
 fn kind(
+    checked: &CheckedFile,
     file: &SerializedFileReader<CheckedFile>,
     schema: &SchemaDescriptor,
     at: usize,
@@ -117,7 +121,7 @@ fn kind(
         _ if !is_plain(column) => Ok(Kind::Text),
         Type::INT64 if file.num_row_groups() > 0 => {
             let group = file.get_row_group(0)?;
-            let mut values = Column::open(&*group, schema, at)?;
+            let mut values = Column::open(checked, &*group, schema, at)?;
             let Ok(rows) = values.next_batch(0)? else { return Ok(Kind::Number) };
             let integer = |at| match values.id(at, 0) {
                 Ok(Id::Integer(value)) => Some(value),

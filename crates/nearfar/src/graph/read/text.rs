@@ -30,14 +30,14 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
         merge(block, &mut edges, &mut weights);
         Ok(edges.all_integers())
     })?;
-    let Some(Detected { dialect, origin, notes }) = detected else {
+    let Some((Detected { dialect, origin, notes }, text)) = detected else {
         return Ok(edges.finish(None, 0));
     };
     if edges.len() == 0 && options.nodes.is_none() {
         return Err(no_edges(path));
     }
     // A parsed block is about as large as its text, with a table of text ids up to seven times.
-    let buffers = Blocks::bytes(if edges.all_integers() { 1 } else { 7 });
+    let buffers = Blocks::bytes(text, if edges.all_integers() { 1 } else { 7 });
     let weights = dialect.columns.weight.map(|_| weights);
     let mut file = EdgeFile { origin, ..edges.finish(weights, buffers) };
     file.notes.extend(notes);
@@ -49,13 +49,14 @@ pub(in crate::graph) fn no_edges(path: &Path) -> Error {
 }
 
 /// Calls `take` with the edges of every block, in file order. `integers` says whether all ids so far
-/// are integers, and so does what `take` returns. `None` if there are no lines, and nodes are listed.
+/// are integers, and so does what `take` returns. Returns how lines are divided, and the size of the
+/// text; `None` if there are no lines, and nodes are listed.
 pub(in crate::graph) fn stream(
     path: &Path,
     options: &ReadOptions,
     integers: bool,
     mut take: impl FnMut(Block) -> Result<bool> + Send,
-) -> Result<Option<Detected>> {
+) -> Result<Option<(Detected, u64)>> {
     let mut blocks = Blocks::open(path)?;
     let Some((first, mut detected)) = start(&mut blocks, options)? else { return Ok(None) };
     detected.origin.header = detected.origin.header.map(|line| line + blocks.line());
@@ -65,11 +66,11 @@ pub(in crate::graph) fn stream(
     // Only a hint for the faster parser: both give the same edges.
     let integers = AtomicBool::new(integers);
     let next = |block: &[u8]| parse(block, &dialect, integers.load(Relaxed), false);
-    blocks.parse(start, next, |block| {
+    let text = blocks.parse(start, next, |block| {
         integers.store(take(block)?, Relaxed);
         Ok(())
     })?;
-    Ok(Some(detected))
+    Ok(Some((detected, text)))
 }
 
 /// The first block, from the first line that is not a comment, and how its lines are divided. `None`

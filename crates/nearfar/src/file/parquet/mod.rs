@@ -1,59 +1,25 @@
 //! Columns of Parquet files, read batch by batch in the type that they are stored in.
 
-use std::fs::File;
+mod checked;
+mod thrift;
+
 use std::path::Path;
 
-use ::bytes::Bytes;
 use ::parquet::basic::{ConvertedType, Type};
-use ::parquet::column::page::{Page, PageMetadata, PageReader};
-use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::{ChunkReader, Length, RowGroupReader};
+use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
+use super::Id;
 use super::lines::narrow;
-use super::{Id, open_seekable, read_error};
-use crate::error::{Error, Result};
+use crate::error::Error;
+
+pub(crate) use checked::{CheckedFile, column_reader};
 
 /// Rows that a column reads at a time.
 const BATCH: usize = 1 << 16;
-
-/// A file of which no more bytes are asked than it has: the library allocates what a header claims.
-pub(crate) struct CheckedFile {
-    file: File,
-    len: u64,
-}
-
-impl CheckedFile {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let file = open_seekable(path)?;
-        let len = file.metadata().map_err(|error| read_error(path, error))?.len();
-        Ok(Self { file, len })
-    }
-}
-
-impl Length for CheckedFile {
-    fn len(&self) -> u64 {
-        self.len
-    }
-}
-
-impl ChunkReader for CheckedFile {
-    type T = <File as ChunkReader>::T;
-
-    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        self.file.get_read(start)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        if start.saturating_add(length as u64) > self.len {
-            let message = format!("{length} bytes claimed at {start} of {}", self.len);
-            return Err(ParquetError::EOF(message));
-        }
-        self.file.get_bytes(start, length)
-    }
-}
 
 /// The error for a file that the Parquet library cannot decode.
 pub(crate) fn broken(path: &Path, error: impl std::fmt::Display) -> Error {
@@ -84,60 +50,6 @@ fn is_unsigned(column: &ColumnDescriptor) -> bool {
     matches!(column.converted_type(), T::UINT_8 | T::UINT_16 | T::UINT_32 | T::UINT_64)
 }
 
-/// The reader of column `at` of a row group. Use this instead of the row group's own method, which
-/// allocates as many dictionary entries as a page header claims.
-pub(crate) fn column_reader(
-    group: &dyn RowGroupReader,
-    schema: &SchemaDescriptor,
-    at: usize,
-) -> Result<ColumnReader, ParquetError> {
-    let pages = CheckedPages(group.get_column_page_reader(at)?);
-    Ok(get_column_reader(schema.column(at), Box::new(pages)))
-}
-
-/// Pages whose dictionary has as many bytes as its number of entries needs.
-struct CheckedPages(Box<dyn PageReader>);
-
-impl CheckedPages {
-    fn check(page: Page) -> Result<Page, ParquetError> {
-        /// The shortest entry of the types read here: an INT32, a FLOAT, or the length of a text.
-        const SHORTEST: usize = 4;
-        if let Page::DictionaryPage { buf, num_values, .. } = &page
-            && *num_values as usize > buf.len() / SHORTEST
-        {
-            let message = format!("a dictionary of {num_values} entries in {} bytes", buf.len());
-            return Err(ParquetError::General(message));
-        }
-        Ok(page)
-    }
-}
-
-impl Iterator for CheckedPages {
-    type Item = Result<Page, ParquetError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for CheckedPages {
-    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
-        self.0.get_next_page()?.map(Self::check).transpose()
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
-        self.0.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
-        self.0.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
-        self.0.at_record_boundary()
-    }
-}
-
 /// A column of one row group.
 pub(crate) struct Column {
     name: String,
@@ -163,12 +75,13 @@ struct Typed<T: DataType> {
 
 impl Column {
     pub(crate) fn open(
+        file: &CheckedFile,
         group: &dyn RowGroupReader,
         schema: &SchemaDescriptor,
         at: usize,
     ) -> Result<Self, ParquetError> {
         let column = schema.column(at);
-        let values = match column_reader(group, schema, at)? {
+        let values = match column_reader(file, group, schema, at)? {
             ColumnReader::Int32ColumnReader(reader) => Values::Int32(Typed::new(reader)),
             ColumnReader::Int64ColumnReader(reader) => Values::Int64(Typed::new(reader)),
             ColumnReader::FloatColumnReader(reader) => Values::Float(Typed::new(reader)),
