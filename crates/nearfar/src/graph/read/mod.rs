@@ -46,6 +46,7 @@ use crate::memory;
 
 pub use columns::{known_ends, known_weight};
 pub use detect::InputFormat;
+pub(crate) use fields::Fields;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
 
