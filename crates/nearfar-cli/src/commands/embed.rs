@@ -140,6 +140,8 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     }
     let save = save.elapsed().as_secs_f64();
     let peak_memory = peak_memory();
+    let (prepare, train) = (run.preparation, run.training);
+    run.recorder.event(&Event::Times { read: read.seconds, prepare, train, save })?;
     run.recorder.event(&Event::Finished { peak_memory })?;
     run.recorder.finish()?;
     if *json {

@@ -9,7 +9,7 @@ use nearfar::embedding::Embedding;
 use nearfar::evaluate::{read_labels, read_splits, splits_in};
 use nearfar::file::check_not_input;
 use nearfar::graph::ReadOptions;
-use nearfar::report::{ReportConfig, Subject, check_writable, write_report};
+use nearfar::report::{Columns, ReportConfig, Subject, check_writable, write_report};
 
 use crate::print;
 
@@ -33,6 +33,13 @@ pub(crate) struct Args {
     /// Link prediction scores printed by `nearfar links --json`
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     links: Option<PathBuf>,
+    /// Table with a header and a line for each node, separated by tabs, commas or semicolons: columns to
+    /// colour, filter and show by
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    columns: Option<PathBuf>,
+    /// File of other vectors of the same nodes, to compare with
+    #[arg(long, value_name = "EMB", help_heading = "Input")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     read: ReadOptions,
     /// HTML file to write
@@ -55,7 +62,10 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         inputs.extend(super::graph_files(graph, &args.read));
     }
     inputs.extend(
-        [&args.labels, &args.splits, &args.log, &args.links].into_iter().flatten().cloned(),
+        [&args.labels, &args.splits, &args.log, &args.links, &args.columns, &args.against]
+            .into_iter()
+            .flatten()
+            .cloned(),
     );
     check_not_input(&args.output, &inputs)?;
     let mut embedding = Embedding::load(&args.embedding)?;
@@ -85,16 +95,33 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         super::print_notes(&notes, quiet);
         splits = Some(of_nodes);
     }
-    let name = name(&args.embedding);
+    let columns = match &args.columns {
+        Some(path) => {
+            let (columns, notes) = Columns::read(path, &embedding)?;
+            super::print_notes(&notes, quiet);
+            Some(columns)
+        }
+        None => None,
+    };
+    let against = args.against.as_deref().map(|path| other(path, &embedding)).transpose()?;
+    let (name, other_name) = (name(&args.embedding), args.against.as_deref().map(name));
     let subject = Subject {
         graph: graph.as_ref(),
         labels: labels.as_ref(),
         splits: splits.as_ref(),
         log: args.log.as_deref(),
         links: args.links.as_deref(),
+        columns: columns.as_ref(),
+        against: other_name.as_deref().zip(against.as_ref()),
         ..Subject::new(&name, &embedding)
     };
     write(&args.output, &subject, &args.report, quiet)
+}
+
+/// The vectors to compare with, in the order of the first ones.
+fn other(path: &Path, first: &Embedding) -> anyhow::Result<Embedding> {
+    let file = || path.display().to_string();
+    Ok(Embedding::load(path)?.in_order_of_nodes(first.ids()).with_context(file)?)
 }
 
 /// Writes the report, and prints its size.

@@ -211,6 +211,28 @@ impl Embedding {
         Ok(ordered.with_provenance(self.provenance.clone()))
     }
 
+    /// The vectors in the order of some nodes. Fails unless the ids are the same.
+    pub fn in_order_of_nodes(&self, nodes: &NodeIds) -> Result<Self> {
+        let rows: Vec<Option<Node>> =
+            (0..nodes.len() as Node).map(|node| self.ids.find(&nodes.get(node))).collect();
+        let missing = rows.iter().filter(|row| row.is_none()).count();
+        if missing > 0 || self.nodes() != nodes.len() {
+            let example = rows.iter().position(Option::is_none);
+            let example = example
+                .map_or(String::new(), |row| format!(", for example '{}'", nodes.get(row as Node)));
+            return Err(Error::conflict(format!(
+                "{} vectors for {} nodes, {missing} of which have none{example}; compare vectors of \
+                 the same nodes",
+                self.nodes(),
+                rows.len()
+            )));
+        }
+        let rows = rows.into_iter().flatten();
+        let vectors = rows.flat_map(|row| self.vector(row)).copied().collect();
+        let ordered = Self::new(nodes.clone(), self.dim, vectors)?;
+        Ok(ordered.with_provenance(self.provenance.clone()))
+    }
+
     /// The vectors of some nodes, in that order.
     pub(crate) fn select(&self, nodes: &[Node]) -> Result<Self> {
         let vectors = nodes.iter().flat_map(|&node| self.vector(node)).copied().collect();

@@ -3,12 +3,13 @@
 //! t-SNE preserves neighbourhoods (van der Maaten and Hinton, *Visualizing data using t-SNE*, 2008);
 //! large distances in it mean little. PCA is an orthogonal projection: it never increases distances,
 //! but distant vectors may coincide. Both depend only on the vectors and the seed, not on the number
-//! of threads.
+//! of threads. [`pivot_layout`] is a layout of the graph instead: of its distances.
 
 mod affinity;
 mod barnes_hut;
 mod nearest;
 mod pca;
+mod pivot;
 mod tsne;
 
 use ndarray::{Array2, Axis};
@@ -16,12 +17,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use pca::principal_directions;
+pub use pivot::pivot_layout;
 
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::rng::{Purpose, Rng};
-use nearest::nearest;
+use nearest::{nearest, nearest_by_cells};
 
 /// A projection method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +113,16 @@ pub struct Projection {
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn project(embedding: &Embedding, config: &ProjectConfig) -> Result<Projection> {
+    project_from(embedding, config, None)
+}
+
+/// Projects as [`project`] does; t-SNE of a sample starts from given positions of all nodes, so that
+/// their arrangement is kept where similarities do not decide.
+pub fn project_from(
+    embedding: &Embedding,
+    config: &ProjectConfig,
+    start: Option<&[[f32; 2]]>,
+) -> Result<Projection> {
     config.validate()?;
     embedding.check_finite()?;
     let n = embedding.nodes();
@@ -119,7 +131,7 @@ pub fn project(embedding: &Embedding, config: &ProjectConfig) -> Result<Projecti
         return Ok(Projection { positions: pca_positions(&vectors), fitted: n });
     }
     if n <= config.points {
-        return Ok(Projection { positions: tsne_positions(&vectors, config), fitted: n });
+        return Ok(Projection { positions: tsne_positions(&vectors, config, None), fitted: n });
     }
     let mut nodes: Vec<Node> = (0..n as Node).collect();
     Rng::new(config.seed, Purpose::Projection, 0, 0).shuffle(&mut nodes);
@@ -130,7 +142,8 @@ pub fn project(embedding: &Embedding, config: &ProjectConfig) -> Result<Projecti
         vectors.select(Axis(0), &nodes.iter().map(|&node| node as usize).collect::<Vec<_>>())
     };
     let fitted_vectors = select(sample);
-    let fitted = tsne_positions(&fitted_vectors, config);
+    let start = start.map(|start| sample.iter().map(|&node| start[node as usize]).collect());
+    let fitted = tsne_positions(&fitted_vectors, config, start);
     let mut positions = vec![[0.0; 2]; n];
     for (&node, position) in sample.iter().zip(&fitted) {
         positions[node as usize] = *position;
@@ -180,7 +193,12 @@ fn pca_positions(vectors: &Array2<f32>) -> Vec<[f32; 2]> {
     vectors.as_slice().unwrap_or_default().par_chunks(dim).map(row).collect()
 }
 
-fn tsne_positions(vectors: &Array2<f32>, config: &ProjectConfig) -> Vec<[f32; 2]> {
+/// t-SNE from given positions, or from the principal components.
+fn tsne_positions(
+    vectors: &Array2<f32>,
+    config: &ProjectConfig,
+    start: Option<Vec<[f32; 2]>>,
+) -> Vec<[f32; 2]> {
     let n = vectors.nrows();
     if n == 1 {
         return vec![[0.0; 2]];
@@ -189,7 +207,8 @@ fn tsne_positions(vectors: &Array2<f32>, config: &ProjectConfig) -> Vec<[f32; 2]
     let k = ((3.0 * perplexity) as usize).clamp(1, n - 1);
     let near = nearest(vectors, vectors, k, true);
     let affinities = affinity::affinities(&near, k, perplexity);
-    tsne::tsne(&affinities, pca_positions(vectors), config.steps, config.seed)
+    let start = start.unwrap_or_else(|| pca_positions(vectors));
+    tsne::tsne(&affinities, start, config.steps, config.seed)
 }
 
 /// Positions of vectors outside the sample: the mean position of the nearest sampled ones, weighted by
@@ -202,6 +221,8 @@ fn interpolate(
     const NEAREST: usize = 5;
     /// Added to squared distances, so that equal vectors have a finite weight.
     const EPSILON: f32 = 1e-6;
+    /// From so many vectors on, the nearest are searched for in the nearest cells only.
+    const MANY: usize = 100_000;
     let position = |near: &[(Node, f32)]| {
         let mut sums = [0.0; 3];
         for &(node, square) in near {
@@ -211,5 +232,10 @@ fn interpolate(
         }
         [sums[0] / sums[2], sums[1] / sums[2]]
     };
-    nearest(vectors, fitted, NEAREST, false).par_chunks(NEAREST).map(position).collect()
+    let near = if vectors.nrows() < MANY {
+        nearest(vectors, fitted, NEAREST, false)
+    } else {
+        nearest_by_cells(vectors, fitted, NEAREST)
+    };
+    near.par_chunks(NEAREST).map(position).collect()
 }

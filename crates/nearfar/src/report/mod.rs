@@ -5,9 +5,13 @@
 //! requests. Whatever comes from a file, such as ids and labels, is data, and is never interpreted as
 //! markup or script.
 
+mod against;
+mod columns;
+mod hop_index;
 mod numbers;
 mod page;
 mod points;
+mod shown;
 
 use std::io::Write;
 use std::path::Path;
@@ -16,14 +20,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::distance::has_long_distances;
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
 use crate::evaluate::{ClassifyConfig, InverseL2};
 use crate::file::write_whole;
-use crate::graph::{Graph, Labels, Node, Splits};
-use crate::project::{Method, Metric, ProjectConfig, project};
-use crate::rng::{Purpose, Rng};
+use crate::graph::{Components, Graph, Labels, Node, Splits};
+use crate::project::{Method, Metric, ProjectConfig, pivot_layout, project, project_from};
+use against::Kept;
+pub use columns::Columns;
+use hop_index::HopIndex;
 use points::Points;
+use shown::Shown;
 
 /// Settings of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +51,9 @@ pub struct ReportConfig {
     /// other nodes are interpolated
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().points))]
     pub points: usize,
+    /// Largest number of nodes on the map; of larger graphs, a sample chosen for coverage
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().map_nodes))]
+    pub map_nodes: usize,
     /// Inverse L2 strength of the classifier: a number, or `auto`, as in `evaluate`
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().c))]
     pub c: InverseL2,
@@ -54,7 +65,8 @@ pub struct ReportConfig {
 impl Default for ReportConfig {
     fn default() -> Self {
         let ProjectConfig { perplexity, metric, points, seed, .. } = ProjectConfig::default();
-        Self { title: None, perplexity, metric, points, c: InverseL2::default(), seed }
+        let (map_nodes, c) = (1_000_000, InverseL2::default());
+        Self { title: None, perplexity, metric, points, map_nodes, c, seed }
     }
 }
 
@@ -76,6 +88,10 @@ pub struct Subject<'a> {
     pub log: Option<&'a Path>,
     /// Link prediction scores, as `nearfar links --json` prints them.
     pub links: Option<&'a Path>,
+    /// Columns of the user's own, by row.
+    pub columns: Option<&'a Columns>,
+    /// Another embedding of the same nodes, in the same order, to compare with, and its name.
+    pub against: Option<(&'a str, &'a Embedding)>,
     /// The resolved settings of the run; by default those that the vectors or the log record.
     pub settings: Option<&'a Map<String, Value>>,
 }
@@ -91,6 +107,8 @@ impl<'a> Subject<'a> {
             splits: None,
             log: None,
             links: None,
+            columns: None,
+            against: None,
             settings: None,
         }
     }
@@ -106,8 +124,19 @@ impl<'a> Subject<'a> {
             let message = "vectors and graph are not in the same order; sort the vectors first";
             return Err(Error::conflict(message));
         }
+        if let Some((name, other)) = self.against {
+            let same = |node: Node| other.ids().get(node) == ids.get(node);
+            if other.nodes() != n || !(0..n as Node).all(same) {
+                let message = format!(
+                    "'{name}' has not the same nodes in the same order; sort its vectors first"
+                );
+                return Err(Error::conflict(message));
+            }
+            other.check_finite()?;
+        }
         for (what, found) in [
             ("labels", self.labels.map(|labels| labels.of.len())),
+            ("columns", self.columns.and_then(Columns::rows)),
             ("splits", self.splits.map(Vec::len)),
         ] {
             if let Some(found) = found.filter(|found| *found != n) {
@@ -144,71 +173,158 @@ pub fn check_writable(path: &Path) -> Result<()> {
 /// # Ok::<(), nearfar::Error>(())
 /// ```
 pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
-    /// Most nodes on the map: more are neither distinguishable nor fit the page.
-    const MAX_SHOWN: usize = 100_000;
     subject.check()?;
-    let base = ProjectConfig {
-        perplexity: config.perplexity,
-        metric: config.metric,
-        points: config.points,
-        seed: config.seed,
-        ..Default::default()
-    };
-    base.validate()?;
-    let stratified = subject.splits.is_none();
-    let classify = ClassifyConfig {
-        c: config.c,
-        seed: config.seed,
-        stratified,
-        per_class: true,
-        ..Default::default()
-    };
-    classify.validate()?;
+    let base = config.projection()?;
+    let classify = config.classification(subject)?;
     let mut notes = Vec::new();
     let numbers = numbers::numbers(subject, &classify, &mut notes)?;
     let n = subject.embedding.nodes();
-    let mut nodes: Vec<Node> = (0..n as Node).collect();
-    if n > MAX_SHOWN {
-        Rng::new(config.seed, Purpose::Projection, 3, 0).shuffle(&mut nodes);
-        nodes.truncate(MAX_SHOWN);
-        nodes.sort_unstable();
-        notes.push(format!(
-            "The graph is too large for one page: the map shows a random sample of {MAX_SHOWN} of {n} \
-             nodes, without hop distances. Statistics and scores are of the whole graph."
-        ));
+    let shown = Shown::new(subject, config.map_nodes, config.seed);
+    let is_sample = shown.nodes.len() < n;
+    let select = |embedding: &Embedding| embedding.select(&shown.nodes);
+    let selected = is_sample.then(|| select(subject.embedding)).transpose()?;
+    let embedding = selected.as_ref().unwrap_or(subject.embedding);
+    let mut points = Points::new(shown.nodes.len());
+    let (layouts, fitted) = add_layouts(&mut points, subject, embedding, &shown.nodes, &base)?;
+    notes.extend(points.add_ids(subject.embedding.ids(), &shown.nodes));
+    let mut columns = columns::columns(subject);
+    let kept = subject.against.map(|(_, other)| Kept::new(subject.embedding, other, config.seed));
+    columns.extend(kept.as_ref().and_then(Kept::column));
+    if is_sample {
+        columns.iter_mut().for_each(|column| *column = column.select(&shown.nodes));
     }
-    let shown = if n > MAX_SHOWN { &subject.embedding.select(&nodes)? } else { subject.embedding };
-    let map = |method: Method| project(shown, &ProjectConfig { method, ..base.clone() });
-    let (tsne, pca) = (map(Method::Tsne)?, map(Method::Pca)?);
-    let mut points = Points::default();
-    points.add_positions("tsne", &tsne.positions);
-    points.add_positions("pca", &pca.positions);
-    points.add_ids(shown.ids());
-    points.add_labels(subject.labels, &nodes);
-    if let Some(graph) = subject.graph.filter(|_| n <= MAX_SHOWN)
-        && !points.add_edges(graph)
+    points.add_columns(&columns);
+    let mut distances = Value::Null;
+    if let Some(graph) = subject.graph
+        && (is_sample || !points.add_edges(graph))
     {
-        notes.push(
-            "The graph has too many edges for one page: hop distances are not shown.".to_owned(),
-        );
+        let index = HopIndex::new(graph, &shown.nodes, points.most_edge_bytes(), config.seed);
+        distances = index.about();
+        points.add("distances", index.bytes());
     }
-    let similarity = points.add_vectors(shown, config.seed);
-    let map = json!({
-        "perplexity": base.perplexity,
-        "metric": base.metric,
-        "fitted": tsne.fitted,
-        "seed": base.seed,
-    });
+    let share = if subject.against.is_some() { 0.5 } else { 1.0 };
+    let similarity = points.add_vectors("", share, embedding, config.seed);
+    let mut against = Value::Null;
+    if let (Some((name, other)), Some(kept)) = (subject.against, kept) {
+        let other = if is_sample { &select(other)? } else { other };
+        let mut about = numbers::against(subject, &classify)?;
+        about.insert("name".to_owned(), name.into());
+        about.insert("kept".to_owned(), kept.about());
+        let first = layouts.first_positions;
+        against = against::add(&mut points, other, &first, &base, about)?.into();
+    }
     let about = [
         ("title", json!(config.title.as_deref().unwrap_or(subject.name))),
+        ("name", json!(subject.name)),
         ("version", json!(env!("CARGO_PKG_VERSION"))),
         ("nodes", json!(n)),
-        ("shown", json!(shown.nodes())),
+        ("shown", json!(shown.nodes.len())),
+        ("covered", json!(shown.covered)),
         ("dim", json!(subject.embedding.dim())),
-        ("map", map),
+        (
+            "map",
+            json!({
+                "layouts": layouts.about,
+                "metric": base.metric,
+                "fitted": fitted,
+                "seed": base.seed,
+            }),
+        ),
+        ("distances", distances),
         ("similarity", similarity),
+        (
+            "several_labels",
+            json!(subject.labels.is_some_and(|labels| labels.of.iter().any(|of| of.len() > 1))),
+        ),
+        ("against", against),
         ("notes", json!(notes)),
     ];
     let head = about.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(numbers);
     Ok(page::page(&points.pack(head)))
+}
+
+impl ReportConfig {
+    fn projection(&self) -> Result<ProjectConfig> {
+        let projection = ProjectConfig {
+            perplexity: self.perplexity,
+            metric: self.metric,
+            points: self.points,
+            seed: self.seed,
+            ..Default::default()
+        };
+        projection.validate()?;
+        if self.map_nodes == 0 {
+            return Err(Error::option("map-nodes", 0, "expected at least 1"));
+        }
+        Ok(projection)
+    }
+
+    fn classification(&self, subject: &Subject) -> Result<ClassifyConfig> {
+        let classify = ClassifyConfig {
+            c: self.c,
+            seed: self.seed,
+            stratified: subject.splits.is_none(),
+            per_class: true,
+            ..Default::default()
+        };
+        classify.validate()?;
+        Ok(classify)
+    }
+}
+
+/// What the page says of its layouts, and the positions of the t-SNE.
+struct Layouts {
+    about: Vec<Value>,
+    first_positions: Vec<[f32; 2]>,
+}
+
+/// Adds the layouts, the best to begin with first, and returns the number of nodes that t-SNE ran on.
+/// Of a graph with more nodes than that and long distances, as road networks have, t-SNE of a sample
+/// shows little, since the vectors of sampled nodes have nothing in common; the layout of its
+/// distances comes first.
+fn add_layouts(
+    points: &mut Points,
+    subject: &Subject,
+    embedding: &Embedding,
+    shown: &[Node],
+    base: &ProjectConfig,
+) -> Result<(Layouts, usize)> {
+    /// From so many nodes on, the layouts after the first are stored with fewer bits, and PCA is left
+    /// out if there is a graph.
+    const LARGE: usize = 200_000;
+    let n = shown.len();
+    let pivots: Option<Vec<[f32; 2]>> = subject.graph.map(|graph| {
+        let all = pivot_layout(graph, base.seed);
+        shown.iter().map(|&node| all[node as usize]).collect()
+    });
+    let tsne = project_from(embedding, base, pivots.as_deref())?;
+    let fitted = tsne.fitted;
+    let by_graph = subject
+        .graph
+        .is_some_and(|graph| n > fitted && has_long_distances(graph, &Components::new(graph)));
+    let start = if n > fitted && pivots.is_some() { "the layout of distances" } else { "PCA" };
+    let ran = if n > fitted {
+        format!("on {fitted} random nodes; others beside their most similar of these")
+    } else {
+        "on all nodes".to_owned()
+    };
+    let tsne_detail =
+        format!("of the vectors, perplexity {}, {ran}; begun from {start}", base.perplexity);
+    let mut all = vec![("tsne", "t-SNE", tsne_detail, tsne.positions.clone())];
+    if n < LARGE || pivots.is_none() {
+        let pca = project(embedding, &ProjectConfig { method: Method::Pca, ..base.clone() })?;
+        let detail = "of the vectors: the two directions of largest variance".to_owned();
+        all.push(("pca", "PCA", detail, pca.positions));
+    }
+    if let Some(positions) = pivots {
+        let detail = "of the graph: pivot MDS, distances in the plane approximate hops".to_owned();
+        let at = if by_graph { 0 } else { all.len() };
+        all.insert(at, ("hops", "graph distances", detail, positions));
+    }
+    let mut about = Vec::new();
+    for (at, (name, title, detail, positions)) in all.into_iter().enumerate() {
+        points.add_positions(name, &positions, at > 0 && n > LARGE);
+        about.push(json!({ "name": name, "title": title, "detail": detail }));
+    }
+    Ok((Layouts { about, first_positions: tsne.positions }, fitted))
 }

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::Subject;
-use crate::distance::DistanceSummary;
+use crate::distance::{DistanceSummary, Far};
 use crate::error::{Error, Result};
 use crate::evaluate::measure::{MeasureConfig, measure};
 use crate::evaluate::{ClassifyConfig, classify};
 use crate::file::read_text;
-use crate::graph::{Graph, Labels, Node};
+use crate::graph::{Components, Graph, Labels, Node};
 
 /// Source nodes of sampled distances and measures.
 const SOURCES: usize = 1024;
@@ -29,7 +29,8 @@ pub(super) fn numbers(
     let mut numbers = Map::new();
     let mut put = |name: &str, value: Value| numbers.insert(name.to_owned(), value);
     let log = subject.log.map(read_log).transpose()?;
-    let settings = settings(subject, log.as_deref().unwrap_or_default());
+    let mut settings = settings(subject, log.as_deref().unwrap_or_default());
+    resolve_far(&mut settings, subject);
     if let Some(graph) = subject.graph {
         let sources = (graph.nodes() > MAX_EXACT).then_some(SOURCES);
         let classes = subject.labels.map(Labels::classes);
@@ -45,12 +46,15 @@ pub(super) fn numbers(
         }
     }
     if let Some(labels) = subject.labels {
+        // Stratified splits need one label per node.
+        let several = labels.of.iter().any(|labels| labels.len() > 1);
+        let config =
+            &ClassifyConfig { stratified: config.stratified && !several, ..config.clone() };
         match classify(subject.embedding, labels, subject.splits, config) {
             Ok(scores) => {
-                notes.extend(scores.notes.iter().map(|note| format!("Classification: {note}.")));
                 put("classification", as_json(&scores)?);
             }
-            Err(error) => notes.push(format!("Classification failed: {error}.")),
+            Err(error) => drop(put("classification_failed", format!("Failed: {error}.").into())),
         }
     }
     if let Some(path) = subject.links {
@@ -66,6 +70,20 @@ pub(super) fn numbers(
         put("log", Value::Array(events));
     }
     put("settings", Value::Object(settings));
+    Ok(numbers)
+}
+
+/// Measures and scores of the embedding to compare with, as far as they can be computed.
+pub(super) fn against(subject: &Subject, config: &ClassifyConfig) -> Result<Map<String, Value>> {
+    let mut numbers = Map::new();
+    let Some((_, embedding)) = subject.against else { return Ok(numbers) };
+    let subject = &Subject { embedding, log: None, links: None, settings: None, ..*subject };
+    let found = self::numbers(subject, config, &mut Vec::new())?;
+    for name in ["measures", "classification", "settings"] {
+        if let Some(value) = found.get(name) {
+            numbers.insert(name.to_owned(), value.clone());
+        }
+    }
     Ok(numbers)
 }
 
@@ -122,6 +140,15 @@ fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
         None => {
             log.iter().find_map(|event| event["settings"].as_object()).cloned().unwrap_or_default()
         }
+    }
+}
+
+/// The distance of unconnected pairs, where the settings leave it to the graph.
+fn resolve_far(settings: &mut Map<String, Value>, subject: &Subject) {
+    if let (Some(far), Some(graph)) = (settings.get_mut("far"), subject.graph)
+        && far == "auto"
+    {
+        *far = Far::Auto.hops(graph, &Components::new(graph)).into();
     }
 }
 

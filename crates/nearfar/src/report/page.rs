@@ -7,15 +7,30 @@ use sha2::{Digest, Sha256};
 const MARKUP: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// The script, concatenated in this order into one module.
-const SCRIPT: [&str; 9] = [
+const SCRIPT: [&str; 24] = [
+    include_str!("page/dom.js"),
     include_str!("page/data.js"),
     include_str!("page/graph.js"),
-    include_str!("page/community.js"),
     include_str!("page/colour.js"),
+    include_str!("page/colouring.js"),
+    include_str!("page/view.js"),
+    include_str!("page/grid.js"),
+    include_str!("page/dots.js"),
+    include_str!("page/density.js"),
+    include_str!("page/names.js"),
+    include_str!("page/pointer.js"),
     include_str!("page/map.js"),
+    include_str!("page/sentences.js"),
     include_str!("page/chart.js"),
+    include_str!("page/legend.js"),
+    include_str!("page/search.js"),
     include_str!("page/node.js"),
     include_str!("page/numbers.js"),
+    include_str!("page/training.js"),
+    include_str!("page/compare.js"),
+    include_str!("page/lasso.js"),
+    include_str!("page/download.js"),
+    include_str!("page/link.js"),
     include_str!("page/page.js"),
 ];
 

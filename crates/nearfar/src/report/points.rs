@@ -1,4 +1,4 @@
-//! The binary data of the page: nodes, edges and quantised vectors.
+//! The binary data of the page: positions, columns, edges or distances, and quantised vectors.
 //!
 //! ```text
 //! u32 length of the header · header (JSON) · sections, each aligned to four bytes
@@ -9,12 +9,15 @@
 //!
 //! | section | content |
 //! |---|---|
-//! | `tsne`, `pca` | u16 × 2 per node: the position, in 1/65535 of the larger side of the map |
-//! | `names` | ids, a JSON list; absent if they are 0, 1, 2, … |
-//! | `labels` | u16 per node: its first label, 65535 for none |
+//! | `tsne`, `pca`, `hops`, `against` | u16 × 2 per node: the position, in 1/65535 of the larger side of the map |
+//! | `names` | ids of all nodes, a JSON list; absent if they are 0, 1, 2, … |
+//! | `rows` | the rows of the nodes on the map, delta-encoded; absent if all are |
+//! | `column0`, … | per node: u16, the group, 65535 for none; or f32, the number; or a JSON list of texts |
 //! | `edges` | per node, the number of neighbours with a higher row, and their delta-encoded rows, as LEB128 varints |
+//! | `distances` | without `edges`: per chosen node, the hops to all nodes, u8 or u16, all bits set for none |
 //! | `vectors` | i8 × dims per node: the vector in multiples of its scale |
 //! | `scales`, `norms` | f32 per node: the quantisation step; the norm of the exact vector |
+//! | `against-vectors`, … | the same of the other embedding |
 
 use std::io::Write;
 
@@ -23,73 +26,120 @@ use flate2::write::ZlibEncoder;
 use ndarray::ArrayView2;
 use serde_json::{Map, Value, json};
 
+use super::columns::{Column, Values};
 use crate::embedding::Embedding;
-use crate::graph::{Graph, Labels, Node, NodeIds};
+use crate::graph::{Graph, Node, NodeIds};
 use crate::project::principal_directions;
 use crate::rng::{Purpose, Rng};
 
-/// Budget of the compressed data in bytes; as Base64 it keeps the page below 12 MB.
-const MAX_BYTES: usize = 8_600_000;
-/// Budget of the compressed edges in bytes.
-const MAX_EDGE_BYTES: usize = 3_500_000;
-
 /// The sections and the header.
-#[derive(Default)]
 pub(super) struct Points {
     header: Map<String, Value>,
     sections: Map<String, Value>,
     bytes: Vec<u8>,
     /// Compressed size of the sections.
     compressed: usize,
+    /// Budget of the compressed data in bytes.
+    most: usize,
 }
 
 impl Points {
-    /// Positions, scaled to a square with the aspect ratio preserved.
-    pub(super) fn add_positions(&mut self, name: &str, positions: &[[f32; 2]]) {
+    /// Data of so many nodes. As Base64, it keeps the page below 12 MB up to 100 000 nodes, and below
+    /// 40 MB for a million.
+    pub(super) fn new(nodes: usize) -> Self {
+        const SMALL: f64 = 8_600_000.0;
+        const LARGE: f64 = 29_500_000.0;
+        let fraction = (nodes.saturating_sub(100_000) as f64 / 900_000.0).min(1.0);
+        let most = (SMALL + fraction * (LARGE - SMALL)) as usize;
+        let (header, sections, bytes) = (Map::new(), Map::new(), Vec::new());
+        Self { header, sections, bytes, compressed: 0, most }
+    }
+
+    /// The budget of edges, or of distances in their place.
+    pub(super) fn most_edge_bytes(&self) -> usize {
+        (2 * self.most / 5).min(8_000_000)
+    }
+
+    /// Positions, scaled to a square with the aspect ratio preserved. Those that are `rough` have
+    /// 4096 steps.
+    pub(super) fn add_positions(&mut self, name: &str, positions: &[[f32; 2]], rough: bool) {
         let edge = |axis: usize, start: f32, choose: fn(f32, f32) -> f32| {
             positions.iter().map(|position| position[axis]).fold(start, choose)
         };
         let low = [0, 1].map(|axis| edge(axis, f32::INFINITY, f32::min));
         let high = [0, 1].map(|axis| edge(axis, f32::NEG_INFINITY, f32::max));
         let side = (high[0] - low[0]).max(high[1] - low[1]).max(f32::MIN_POSITIVE);
+        let step: u16 = if rough { 16 } else { 1 };
         let quantise = |position: &[f32; 2]| {
             [0, 1].map(|axis| {
                 let middle = f32::midpoint(low[axis], high[axis]);
-                (((position[axis] - middle) / side + 0.5) * 65_535.0).round() as u16
+                (((position[axis] - middle) / side + 0.5) * 65_535.0).round() as u16 / step * step
             })
         };
         let bytes = positions.iter().flat_map(quantise).flat_map(u16::to_le_bytes).collect();
         self.add(name, bytes);
     }
 
-    /// Ids; truncated if they are too long in total.
-    pub(super) fn add_ids(&mut self, ids: &NodeIds) {
-        const TRUNCATED_CHARS: usize = 60;
-        const MAX_ID_BYTES: usize = 2_000_000;
-        if let NodeIds::Range { start: 0, .. } = ids {
-            return;
-        }
-        let all = || (0..ids.len() as Node).map(|node| ids.get(node));
-        let truncate = all().map(|id| id.len()).sum::<usize>() > MAX_ID_BYTES;
-        let shorten = |id: &str| match id.char_indices().nth(TRUNCATED_CHARS) {
-            Some((end, _)) if truncate => format!("{}…", &id[..end]),
-            _ => id.to_owned(),
+    /// The rows of the nodes on the map, unless all are, and the ids of all nodes; of those on the map
+    /// alone if they are too long in total, and then truncated. Returns what was left out.
+    pub(super) fn add_ids(&mut self, ids: &NodeIds, shown: &[Node]) -> Option<String> {
+        const MAX_ID_BYTES: usize = 20_000_000;
+        let text = |nodes: &[Node], most: usize| {
+            let shorten = |id: &str| match id.char_indices().nth(most) {
+                Some((end, _)) => format!("{}…", &id[..end]),
+                None => id.to_owned(),
+            };
+            let list: Vec<String> = nodes.iter().map(|&node| shorten(&ids.get(node))).collect();
+            json!(list).to_string().into_bytes()
         };
-        let list: Vec<String> = all().map(|id| shorten(&id)).collect();
-        self.add("names", json!(list).to_string().into_bytes());
+        if shown.len() < ids.len() {
+            let mut bytes = Vec::new();
+            let mut last = 0;
+            for &row in shown {
+                push_varint(&mut bytes, row - last);
+                last = row;
+            }
+            self.add("rows", bytes);
+        }
+        if let NodeIds::Range { start: 0, .. } = ids {
+            return None;
+        }
+        let all: Vec<Node> = (0..ids.len() as Node).collect();
+        let length = |nodes: &[Node]| nodes.iter().map(|&node| ids.get(node).len()).sum::<usize>();
+        if length(&all) <= MAX_ID_BYTES {
+            self.add("names", text(&all, usize::MAX));
+            return None;
+        }
+        self.header.insert("only_shown_ids".to_owned(), true.into());
+        let truncated = length(shown) > MAX_ID_BYTES;
+        self.add("names", text(shown, if truncated { 60 } else { usize::MAX }));
+        let cut = if truncated { ", those of more than 60 characters cut off" } else { "" };
+        Some(format!(
+            "Ids are too long for one page: search finds those of nodes on the map only{cut}."
+        ))
     }
 
-    /// The first label of each node, and the names of all labels.
-    pub(super) fn add_labels(&mut self, labels: Option<&Labels>, nodes: &[Node]) {
-        const NONE: u16 = u16::MAX;
-        let Some(labels) = labels else { return };
-        let of = |node: Node| labels.of[node as usize].as_slice();
-        let first = |node: &Node| of(*node).first().map_or(NONE, |&l| l.min(65_534) as u16);
-        let bytes = nodes.iter().map(first).flat_map(u16::to_le_bytes).collect();
-        self.add("labels", bytes);
-        self.header.insert("labels".to_owned(), json!(labels.names));
-        let several = nodes.iter().any(|&node| of(node).len() > 1);
-        self.header.insert("several_labels".to_owned(), several.into());
+    /// Columns, by which nodes are coloured and filtered.
+    pub(super) fn add_columns(&mut self, columns: &[Column]) {
+        let mut list = Vec::new();
+        for (at, column) in columns.iter().enumerate() {
+            let section = format!("column{at}");
+            let (kind, groups, bytes) = match &column.values {
+                Values::Groups { names, of } => {
+                    let bytes = of.iter().flat_map(|group| group.to_le_bytes()).collect();
+                    ("groups", Some(names), bytes)
+                }
+                Values::Numbers(numbers) => {
+                    let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+                    ("numbers", None, bytes)
+                }
+                Values::Texts(texts) => ("texts", None, json!(texts).to_string().into_bytes()),
+            };
+            self.add(&section, bytes);
+            let name = &column.name;
+            list.push(json!({ "name": name, "kind": kind, "groups": groups, "section": section }));
+        }
+        self.header.insert("columns".to_owned(), Value::Array(list));
     }
 
     /// The edges, unless they exceed their budget; returns whether they fit.
@@ -105,20 +155,26 @@ impl Points {
                 last = other;
             }
         }
-        let fits = compressed_size(&bytes) <= MAX_EDGE_BYTES;
+        let fits = compressed_size(&bytes) <= self.most_edge_bytes();
         if fits {
             self.add("edges", bytes);
         }
         fits
     }
 
-    /// The vectors, in as many dimensions as fit the budget; returns the dimensions and the error of
-    /// similarities.
-    pub(super) fn add_vectors(&mut self, embedding: &Embedding, seed: u64) -> Value {
-        const MIN_DIMS: usize = 8;
+    /// The vectors, in as many dimensions as a share of what is left of the budget allows; returns
+    /// their number and the error of similarities.
+    pub(super) fn add_vectors(
+        &mut self,
+        prefix: &str,
+        share: f64,
+        embedding: &Embedding,
+        seed: u64,
+    ) -> Value {
+        const MIN_DIMS: usize = 4;
         let (n, dim) = (embedding.nodes(), embedding.dim());
-        let left = MAX_BYTES.saturating_sub(self.compressed + 8 * n);
-        let dims = (left / n).max(MIN_DIMS).min(dim);
+        let left = (self.most.saturating_sub(self.compressed) as f64 * share) as usize;
+        let dims = (left.saturating_sub(4 * n) / n).max(MIN_DIMS).min(dim);
         let reduced;
         let rows = if dims == dim {
             embedding.vectors()
@@ -129,19 +185,21 @@ impl Points {
         let mut units = Vec::with_capacity(n * dims);
         let mut scales = Vec::with_capacity(n);
         for row in rows.chunks_exact(dims) {
-            let scale = row.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / 127.0;
+            let scale = short(row.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / 127.0);
             scales.push(scale);
             let unit = |x: &f32| if scale > 0.0 { (x / scale).round() as i8 } else { 0 };
             units.extend(row.iter().map(unit));
         }
         let norm = |row: &[f32]| row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
         let norms: Vec<f32> =
-            embedding.vectors().chunks_exact(dim).map(|row| norm(row) as f32).collect();
+            embedding.vectors().chunks_exact(dim).map(|row| short(norm(row) as f32)).collect();
         let error = QuantisedVectors { units: &units, scales: &scales, norms: &norms, dims }
             .error(embedding, seed);
-        self.add("scales", scales.iter().flat_map(|x| x.to_le_bytes()).collect());
-        self.add("norms", norms.iter().flat_map(|x| x.to_le_bytes()).collect());
-        self.add("vectors", units.iter().map(|&unit| unit.cast_unsigned()).collect());
+        let floats = |list: &[f32]| list.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.add(&format!("{prefix}scales"), floats(&scales));
+        self.add(&format!("{prefix}norms"), floats(&norms));
+        let bytes = units.iter().map(|&unit| unit.cast_unsigned()).collect();
+        self.add(&format!("{prefix}vectors"), bytes);
         json!({ "dims": dims, "error": error })
     }
 
@@ -157,12 +215,19 @@ impl Points {
         deflate(&all)
     }
 
-    fn add(&mut self, name: &str, bytes: Vec<u8>) {
+    pub(super) fn add(&mut self, name: &str, bytes: Vec<u8>) {
         self.compressed += compressed_size(&bytes);
         self.sections.insert(name.to_owned(), json!([self.bytes.len(), bytes.len()]));
         self.bytes.extend(bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
+}
+
+/// A number rounded up to 12 significant bits, which compress well.
+fn short(x: f32) -> f32 {
+    const DROPPED: u32 = 12;
+    let up = x.to_bits().next_multiple_of(1 << DROPPED);
+    if f32::from_bits(up).is_finite() { f32::from_bits(up) } else { x }
 }
 
 /// Quantised vectors, as the page uses them.
@@ -187,12 +252,13 @@ impl QuantisedVectors<'_> {
         const PAIRS: usize = 4000;
         let n = embedding.nodes();
         let mut rng = Rng::new(seed, Purpose::Projection, 4, 0);
+        let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
         let mut errors: Vec<f64> = (0..PAIRS)
             .map(|_| {
                 let [a, b] = [0, 1].map(|_| rng.below(n));
                 let (x, y) = (embedding.vector(a as Node), embedding.vector(b as Node));
                 let dot: f64 = x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum();
-                let norms = f64::from(self.norms[a]) * f64::from(self.norms[b]);
+                let norms = norm(x) * norm(y);
                 let exact = if norms > 0.0 { dot / norms } else { 0.0 };
                 (exact - self.cosine(a, b)).abs()
             })
@@ -227,6 +293,6 @@ fn deflate(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-fn compressed_size(bytes: &[u8]) -> usize {
+pub(super) fn compressed_size(bytes: &[u8]) -> usize {
     deflate(bytes).len()
 }

@@ -7,13 +7,13 @@ use memchr::memchr;
 use super::Separator;
 
 /// The fields of a line, without blanks around them; quoted ones without their quotes.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     rest: Option<&'a [u8]>,
     separator: Separator,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(line: &'a [u8], separator: Separator) -> Self {
+    pub(crate) fn new(line: &'a [u8], separator: Separator) -> Self {
         let rest = if separator == Separator::Blanks { line.trim_ascii() } else { line };
         Self { rest: Some(rest), separator }
     }

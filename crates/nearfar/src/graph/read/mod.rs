@@ -49,6 +49,7 @@ pub use columns::{known_ends, known_weight};
 pub use detect::InputFormat;
 pub(super) use detect::format_of;
 pub(super) use dialect::Detected;
+pub(crate) use fields::Fields;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
 

@@ -1,46 +1,10 @@
-// Charts, tables and DOM helpers. Text is only ever set as text, never as markup.
-
-function element(name, attributes = {}, ...children) {
-  const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
-    else created.setAttribute(key, value);
-  }
-  created.append(...children);
-  return created;
-}
+// Charts as SVG.
 
 function svgElement(name, attributes, text) {
   const created = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
   if (text !== undefined) created.textContent = text;
   return created;
-}
-
-const withSeparators = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-
-// A number with few significant digits and a typographic minus.
-function formatNumber(value, digits = 3) {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e15) return (value < 0 ? "−" : "") + withSeparators(size);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e6)
-    ? value.toExponential(digits - 1)
-    : value.toFixed(Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size || 1)))));
-  return text.replace(/-/g, "−");
-}
-
-function table(columns, rows, numeric = () => true) {
-  const cell = (name, value, column) =>
-    element(name, numeric(column) ? { class: "number" } : {}, value instanceof Node ? value : String(value));
-  const line = (name, values) => element("tr", {}, ...values.map((value, column) => cell(name, value, column)));
-  return element("table", {},
-    ...(columns ? [element("thead", {}, line("th", columns))] : []),
-    element("tbody", {}, ...rows.map((row) => line("td", row))));
-}
-
-function card(title, ...children) {
-  return element("div", { class: "card" }, ...(title ? [element("h3", {}, title)] : []), ...children);
 }
 
 // Round tick values between low and high.
@@ -56,7 +20,7 @@ function ticks(low, high, count) {
 }
 
 function axis(values, { log = false, zero = false, integer = false }) {
-  let [low, high] = [Math.min(...values), Math.max(...values)];
+  let [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
   if (zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (log) {
     [low, high] = [low / 1.15, high * 1.15];
@@ -70,12 +34,24 @@ function axis(values, { log = false, zero = false, integer = false }) {
   return { marks, fraction: (x) => (x - low) / (high - low) };
 }
 
-// A chart of series: { kind: line | dots | bars | band, colour, name, points: [[x, y], …] }; the points
-// of a band are [x, low, high]. `columns` and `rows` are the same data as a table.
-function chart({ title, caption, x, y, series, columns, rows }) {
-  const [width, height, left, right, top, bottom] = [440, 250, 52, 12, 10, 40];
+// A card with plots, one above the other: { label, x, y, series } each; a series is { kind: line | dots |
+// bars | band, colour, name, points: [[x, y], …] }, and the points of a band are [x, low, high]. `columns`
+// and `rows` are the same data as a table.
+function chart({ title, caption, plots, columns, rows }) {
+  const shown = plots.filter(({ series }) => series.some((one) => one.points.length));
+  if (shown.length === 0) return card(title, element("p", { class: "note" }, "No data."));
+  const keys = (series) => series.filter((one) => one.name).map((one) => element("span", { class: `key ${one.colour ?? "far"}` }, one.name));
+  return card(title,
+    ...shown.flatMap((one, at) => [
+      element("p", { class: "note" }, ...keys(one.series)),
+      plot(one, `${title}. ${at === 0 ? caption ?? "" : ""}`, shown.length > 1 ? 160 : 250)]),
+    ...(caption ? [element("p", { class: "note" }, caption)] : []),
+    ...(rows ? [element("details", {}, element("summary", {}, "Data table"), table(columns, rows))] : []));
+}
+
+function plot({ x, y, series }, label, height) {
+  const [width, left, right, top, bottom] = [440, 52, 12, 10, 40];
   const points = series.flatMap((one) => one.points);
-  if (points.length === 0) return card(title, element("p", { class: "note" }, "No data."));
   const xs = axis(points.map((point) => point[0]), x);
   const ys = axis(points.flatMap((point) => point.slice(1)), y);
   const bars = series.find((one) => one.kind === "bars");
@@ -83,7 +59,7 @@ function chart({ title, caption, x, y, series, columns, rows }) {
   const inner = bars ? slot / 2 : 6;
   const px = (value) => left + inner + xs.fraction(value) * (width - left - right - 2 * inner);
   const py = (value) => height - bottom - ys.fraction(value) * (height - top - bottom);
-  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${caption ?? ""}` });
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const mark of ys.marks) {
     svg.append(svgElement("path", { class: "axis", d: `M${left} ${py(mark)}H${width - right}` }),
       svgElement("text", { x: left - 6, y: py(mark) + 4, "text-anchor": "end" }, tick(mark)));
@@ -114,11 +90,7 @@ function chart({ title, caption, x, y, series, columns, rows }) {
       }
     }
   }
-  const keys = series.filter((one) => one.name).map((one) => element("span", { class: `key ${one.colour ?? "far"}` }, one.name));
-  return card(title, svg,
-    ...(keys.length ? [element("p", { class: "note" }, ...keys)] : []),
-    ...(caption ? [element("p", { class: "note" }, caption)] : []),
-    ...(rows ? [element("details", {}, element("summary", {}, "Data table"), table(columns, rows))] : []));
+  return svg;
 }
 
 function tick(value) {

@@ -2,7 +2,15 @@
 
 const UNREACHED = -1;
 
-// Hops from a node to all others, by breadth-first search.
+const degree = (graph, node) => graph.starts[node + 1] - graph.starts[node];
+
+// Hops from a node to all others: by a search, or estimated; null without a graph.
+function hopsOf(data, node) {
+  if (data.graph) return hopsFrom(data.graph, node);
+  return data.index ? estimatedHops(data.index, node, data.nodes) : null;
+}
+
+// By breadth-first search.
 function hopsFrom({ starts, targets }, node) {
   const hops = new Int32Array(starts.length - 1).fill(UNREACHED);
   const queue = new Uint32Array(hops.length);
@@ -22,38 +30,36 @@ function hopsFrom({ starts, targets }, node) {
   return hops;
 }
 
-// The component of each node, numbered by first appearance.
-function components(graph) {
-  const of = new Int32Array(graph.starts.length - 1).fill(UNREACHED);
-  const stack = [];
-  for (let first = 0, component = 0; first < of.length; first++) {
-    if (of[first] !== UNREACHED) continue;
-    of[first] = component;
-    stack.push(first);
-    while (stack.length) {
-      const node = stack.pop();
-      for (let edge = graph.starts[node]; edge < graph.starts[node + 1]; edge++) {
-        const other = graph.targets[edge];
-        if (of[other] === UNREACHED) {
-          of[other] = component;
-          stack.push(other);
-        }
-      }
+// Between bounds by way of the chosen nodes, as in hop_index.rs.
+function estimatedHops({ hops: rows, chosen, bytes, middle }, node, nodes) {
+  const none = bytes === 1 ? 255 : 65535;
+  const high = new Int32Array(nodes).fill(2 ** 30);
+  const low = new Int32Array(nodes);
+  for (let at = 0; at < chosen; at++) {
+    const row = rows.subarray(at * nodes, (at + 1) * nodes);
+    const own = row[node];
+    if (own === none) continue;
+    for (let other = 0; other < nodes; other++) {
+      const there = row[other];
+      if (there === none) continue;
+      if (own + there < high[other]) high[other] = own + there;
+      const least = Math.abs(own - there);
+      if (least > low[other]) low[other] = least;
     }
-    component++;
   }
-  return of;
+  for (let other = 0; other < nodes; other++) {
+    if (high[other] === 2 ** 30) high[other] = UNREACHED;
+    else if (middle) high[other] = Math.ceil((low[other] + high[other]) / 2);
+  }
+  high[node] = 0;
+  return high;
 }
 
-const degree = (graph, node) => graph.starts[node + 1] - graph.starts[node];
-
 // Dot products of a node's vector with all vectors.
-function productsOf(data, node) {
-  const { vectors, scales } = data;
-  const dims = data.head.similarity.dims;
+function productsOf({ vectors, scales, dims }, node) {
   const own = vectors.subarray(node * dims, (node + 1) * dims);
-  const products = new Float64Array(data.nodes);
-  for (let other = 0, at = 0; other < data.nodes; other++) {
+  const products = new Float64Array(scales.length);
+  for (let other = 0, at = 0; other < products.length; other++) {
     let sum = 0;
     for (let x = 0; x < dims; x++) sum += own[x] * vectors[at++];
     products[other] = sum * scales[node] * scales[other];
@@ -63,8 +69,8 @@ function productsOf(data, node) {
 
 const sigma = (x) => 1 / (1 + Math.exp(-x));
 
-const cosines = (data, node, products) =>
+const cosines = ({ norms }, node, products) =>
   products.map((product, other) => {
-    const norms = data.norms[node] * data.norms[other];
-    return norms > 0 ? Math.max(-1, Math.min(1, product / norms)) : 0;
+    const both = norms[node] * norms[other];
+    return both > 0 ? Math.max(-1, Math.min(1, product / both)) : 0;
   });

@@ -2,9 +2,9 @@
 
 // Distances and similarities from a node to all others.
 function selectionOf(data, node) {
-  const products = productsOf(data, node);
-  const hops = data.graph ? hopsFrom(data.graph, node) : null;
-  const similarities = { cosine: cosines(data, node, products), sigma: products.map(sigma) };
+  const products = productsOf(data.own, node);
+  const hops = hopsOf(data, node);
+  const similarities = { cosine: cosines(data.own, node, products), sigma: products.map(sigma) };
   return { node, hops, similarities, curve: hops && curveOf(hops, similarities.sigma, node) };
 }
 
@@ -20,12 +20,22 @@ function curveOf(hops, similarity, node) {
   return sums.map(({ count, sum }, hop) => [hop, sum / count, count]).filter(Boolean);
 }
 
-// The most and the least similar nodes.
-function extremes(values, node, count) {
-  const order = [...values.keys()].filter((other) => other !== node);
-  order.sort((a, b) => values[b] - values[a] || a - b);
-  return [order.slice(0, count), order.slice(-count).reverse()];
+// The nodes of the largest values, without one node.
+function nearest(values, node, count) {
+  const best = [];
+  const before = (a, b) => values[a] > values[b] || (values[a] === values[b] && a < b);
+  for (let other = 0; other < values.length; other++) {
+    if (other === node || (best.length === count && !before(other, best[count - 1]))) continue;
+    let at = best.length;
+    while (at > 0 && before(other, best[at - 1])) at--;
+    best.splice(at, 0, other);
+    if (best.length > count) best.pop();
+  }
+  return best;
 }
+
+// The most and the least similar nodes.
+const extremes = (values, node, count) => [nearest(values, node, count), nearest(values.map((value) => -value), node, count)];
 
 const hopText = (hop) => (hop === UNREACHED ? "unconnected" : hop === 1 ? "1 hop" : `${hop} hops`);
 
@@ -33,7 +43,7 @@ const hopText = (hop) => (hop === UNREACHED ? "unconnected" : hop === 1 ? "1 hop
 function nodeButton(data, node, select) {
   const id = idOf(data, node);
   const text = element("span", { class: "name", dir: "auto" }, truncated(id));
-  return element("button", { type: "button", title: truncated(id, 300), onclick: () => select(node) }, text);
+  return element("button", { type: "button", class: "node", title: truncated(id, 300), onclick: () => select(node) }, text);
 }
 
 function nodeTable(title, data, nodes, values, { hops }, digits, select) {
@@ -41,25 +51,30 @@ function nodeTable(title, data, nodes, values, { hops }, digits, select) {
     nodeButton(data, other, select),
     values[other].toFixed(digits).replace("-", "−"),
     ...(hops ? [hopText(hops[other])] : []),
-    ...(data.labels ? [element("span", { class: "label name", dir: "auto" }, truncated(labelOf(data, other)))] : []),
+    ...(labelColumn(data) ? [element("span", { class: "label name", dir: "auto", title: truncated(labelOf(data, other), 300) }, truncated(labelOf(data, other)))] : []),
   ]);
-  const columns = ["node", "similarity", ...(hops ? ["distance"] : []), ...(data.labels ? ["label"] : [])];
-  return card(title, table(columns, rows, (column) => column === 1 || (hops && column === 2)));
+  const columns = ["node", "similarity", ...(hops ? [data.graph ? "distance" : "distance, estimated"] : []), ...(labelColumn(data) ? ["label"] : [])];
+  return card(title, table(columns, rows, (column) => column === 1 || (hops && column === 2), true));
 }
+
+// Means of fewer nodes are not drawn, except that of the neighbours.
+const FEWEST_NODES = 5;
 
 function curveChart(data, { curve }) {
   const { measures } = data.head;
-  const series = [{ kind: "line", colour: "near", name: "this node", points: curve.map(([hop, mean]) => [hop, mean]) }];
+  const drawn = curve.filter(([hop, , count]) => hop === 1 || count >= FEWEST_NODES);
+  const series = [{ kind: "line", colour: "near", name: "this node", points: drawn.map(([hop, mean]) => [hop, mean]) }];
   if (measures) {
-    const list = measures.distance.map((d, at) => [d, measures.xi[at], measures.xi_std[at]]);
+    const list = carried(measures);
     series.unshift(
-      { kind: "band", points: list.map(([d, xi, std]) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
-      { kind: "line", colour: "far", name: "all nodes, ± 1 standard deviation", points: list.map(([d, xi]) => [d, xi]) });
+      { kind: "band", points: list.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
+      { kind: "line", colour: "far", name: "all nodes, ± 1 standard deviation", points: list.map(({ d, xi }) => [d, xi]) });
   }
+  const left = curve.length > drawn.length ? ` Means of fewer than ${FEWEST_NODES} nodes are in the table only.` : "";
   return chart({
     title: "Similarity by distance",
-    caption: "Mean of σ(z·z) over the nodes at each distance.",
-    x: { label: "hops", integer: true }, y: { zero: true }, series,
+    caption: `Mean of σ(z·z) over the nodes at each distance.${left}`,
+    plots: [{ x: { label: "hops", integer: true }, y: { zero: true }, series }],
     columns: ["hops", "nodes", "mean similarity"],
     rows: curve.map(([hop, mean, count]) => [hop, withSeparators(count), formatNumber(mean)]),
   });

@@ -1,4 +1,4 @@
-// Statistics, measures, scores and settings.
+// Statistics, measures and scores.
 
 // JSON has no NaN: a number that is not finite is null.
 const fixed = (value, digits = 4) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
@@ -21,27 +21,32 @@ function facts(head) {
 function summaryText(head) {
   const { graph, measures } = head;
   if (!graph) return `${withSeparators(head.nodes)} vectors in ${head.dim} dimensions. Add the graph (--graph) to see distances and measures.`;
-  const similarity = measures ? ` The mean similarity σ(z·z) is ${formatNumber(measures.xi[0], 2)} at 1 hop and ${formatNumber(measures.xi.at(-1), 2)} at ${measures.distance.at(-1)} hops.` : "";
+  const similarity = measures ? courseSentence(carried(measures)) : "";
   const components = graph.components > 1 ? ` in ${withSeparators(graph.components)} components` : "";
-  return `${withSeparators(head.nodes)} nodes and ${withSeparators(graph.edges_undirected)} edges${components}; vectors in ${head.dim} dimensions.${similarity}`;
+  return `${withSeparators(head.nodes)} nodes and ${withSeparators(graph.edges_undirected)} edges${components}; vectors in ${head.dim} dimensions. ${similarity}`.trim();
 }
 
 function numberCards(head) {
   const { graph, degrees, measures, classification, links, log } = head;
   return [
+    measures && similarityChart(measures),
+    measures && measureCard(measures),
+    classification && classCard(classification),
+    head.classification_failed && card("Node classification", element("p", { class: "note" }, head.classification_failed)),
+    links && linkCard(links),
     graph && graphCard(graph),
     graph && distanceChart(graph),
     degrees && degreeChart(degrees),
-    measures && measures.distance.length && similarityChart(measures),
-    measures && measureCard(measures),
-    classification && classCard(classification),
-    links && linkCard(links),
     log && trainingChart(log),
     log && scoreChart(log),
   ].filter(Boolean);
 }
 
-const keyValueTable = (rows) => table(null, rows, (column) => column === 1);
+function keyValueTable(rows) {
+  const made = table(null, rows, (column) => column === 1);
+  made.className = "pairs";
+  return made;
+}
 
 function graphCard(graph) {
   return card("Graph", keyValueTable([
@@ -65,8 +70,10 @@ function distanceChart(graph) {
   const unconnected = graph.unreachable_pairs ? `${(100 * graph.unreachable_pairs / total).toFixed(1)} % of pairs are unconnected.` : "";
   return chart({
     title: "Distance distribution", caption: sampled + unconnected,
-    x: { label: "hops", integer: true }, y: { zero: true },
-    series: [{ kind: "bars", points: pairs.map(([hops, count]) => [hops, 100 * count / total]), name: "pairs, %" }],
+    plots: [{
+      x: { label: "hops", integer: true }, y: { zero: true },
+      series: [{ kind: "bars", points: pairs.map(([hops, count]) => [hops, 100 * count / total]), name: "pairs, %" }],
+    }],
     columns: ["hops", "pairs", "%"],
     rows: pairs.map(([hops, count]) => [hops, withSeparators(count), (100 * count / total).toFixed(2)]),
   });
@@ -76,25 +83,28 @@ function degreeChart(degrees) {
   const positive = degrees.filter(([degree]) => degree > 0);
   return chart({
     title: "Degree distribution",
-    x: { label: "degree", log: true }, y: { log: true },
-    series: [{ kind: "dots", points: positive, name: "nodes" }],
+    plots: [{ x: { label: "degree", log: true }, y: { log: true }, series: [{ kind: "dots", points: positive, name: "nodes" }] }],
     columns: ["degree", "nodes"], rows: degrees.map((pair) => pair.map(withSeparators)),
   });
 }
 
 function similarityChart(measures) {
-  const { distance, xi, xi_std: std, pairs } = measures;
-  const sampled = measures.counted === "all" ? "All pairs. " : `Estimated from ${withSeparators(measures.sources)} nodes. `;
+  const curve = carried(measures);
+  if (curve.length === 0) return null;
+  const sampled = measures.interval && measures.counted !== "all";
   return chart({
     title: "Similarity by distance, ξ",
-    caption: `${sampled}It should decrease with distance.`,
-    x: { label: "hops", integer: true }, y: { zero: true },
-    series: [
-      { kind: "band", points: distance.map((d, at) => [d, Math.max(0, xi[at] - std[at]), Math.min(1, xi[at] + std[at])]) },
-      { kind: "line", points: distance.map((d, at) => [d, xi[at]]), name: "mean of σ(z·z), ± 1 standard deviation" },
-    ],
-    columns: ["hops", "pairs", "ξ", "standard deviation"],
-    rows: distance.map((d, at) => [d, withSeparators(pairs[at]), xi[at].toFixed(4), std[at].toFixed(4)]),
+    caption: courseCaption(measures, curve),
+    plots: [{
+      x: { label: "hops", integer: true }, y: { zero: true },
+      series: [
+        { kind: "band", points: curve.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
+        { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z), ± 1 standard deviation over pairs" },
+      ],
+    }],
+    columns: ["hops", sampled ? "pairs, estimated" : "pairs", "ξ", ...(sampled ? ["± 95 %"] : []), "standard deviation"],
+    rows: curve.map(({ d, pairs, xi, interval, std }) =>
+      [d, withSeparators(pairs), xi.toFixed(4), ...(sampled ? [fixed(interval)] : []), std.toFixed(4)]),
   });
 }
 
@@ -112,7 +122,7 @@ function measureCard(measures) {
 
 function classCard(found) {
   const splits = found.protocol.splits === "fixed" ? "fixed splits"
-    : `${found.protocol.repeats} random splits, train ratio ${found.protocol.train_ratio}`;
+    : `${found.protocol.repeats} random splits${found.protocol.stratified ? ", stratified" : ""}, train ratio ${found.protocol.train_ratio}`;
   const chosen = [...new Set(found.chosen_c)].sort((a, b) => a - b);
   const c = chosen.length ? `${chosen.join(", ")} (chosen by cross-validation)` : found.c;
   const score = (split) => ["f1_macro", "f1_micro", "accuracy"].map((name) => plusMinus(split[name]));
@@ -120,10 +130,15 @@ function classCard(found) {
   const [test, val] = [score(found), found.val && score(found.val)];
   const columns = ["score", "test", ...(val ? ["validation"] : [])];
   const rows = names.map((name, at) => [name, test[at], ...(val ? [val[at]] : [])]);
+  if (found.top_k) {
+    rows.push(["F1-macro, top k labels", plusMinus(found.top_k.f1_macro), ...(val ? [plusMinus(found.val.top_k.f1_macro)] : [])],
+      ["F1-micro, top k labels", plusMinus(found.top_k.f1_micro), ...(val ? [plusMinus(found.val.top_k.f1_micro)] : [])]);
+  }
   const classes = found.per_class?.map((one) =>
-    [element("span", { class: "name", dir: "auto" }, truncated(one.label)), one.precision.toFixed(3), one.recall.toFixed(3), one.f1.toFixed(3), withSeparators(one.support)]);
+    [named(one.label), one.precision.toFixed(3), one.recall.toFixed(3), one.f1.toFixed(3), withSeparators(one.support)]);
   return card("Node classification", table(columns, rows, (column) => column > 0),
     element("p", { class: "note" }, `Logistic regression, C = ${c}, trained on ${withSeparators(found.train)} nodes; ${splits}.`),
+    ...(found.notes ?? []).map((note) => element("p", { class: "note" }, `${note}.`)),
     ...(classes ? [element("details", {}, element("summary", {}, "Scores per class"),
       table(["class", "precision", "recall", "F1", "nodes"], classes, (column) => column > 0))] : []));
 }
@@ -133,47 +148,4 @@ function linkCard(links) {
     ["AUC", plusMinus(links.auc)],
     ["average precision", plusMinus(links.average_precision)],
   ]));
-}
-
-function trainingChart(log) {
-  const epochs = log.filter((event) => event.event === "epoch");
-  if (!epochs.length) return null;
-  const pairs = epochs.reduce((sum, event) => sum + event.pairs, 0);
-  return chart({
-    title: "Training",
-    caption: `${withSeparators(pairs)} pairs in ${formatNumber(epochs.at(-1).seconds)} s.`,
-    x: { label: "epoch", integer: true }, y: {},
-    series: [{ kind: "line", colour: "near", name: "mean loss per pair", points: epochs.map((event) => [event.epoch, event.loss]).filter(([, loss]) => Number.isFinite(loss)) }],
-    columns: ["epoch", "loss", "pairs", "λ"],
-    rows: epochs.map((event) => [event.epoch, fixed(event.loss), formatNumber(event.pairs), formatNumber(event.l2)]),
-  });
-}
-
-function scoreChart(log) {
-  const scores = log.filter((event) => event.event === "scores");
-  if (!scores.length) return null;
-  const line = (split, colour, name) => ({ kind: "line", colour, name,
-    points: scores.filter((event) => Number.isFinite(event[split]?.f1_macro)).map((event) => [event.epoch, event[split].f1_macro]) });
-  return chart({
-    title: "Scores during training", caption: "F1-macro.",
-    x: { label: "epoch", integer: true }, y: {},
-    series: [line("test", "far", "test"), line("val", "third", "validation")].filter((one) => one.points.length),
-    columns: ["epoch", "test", "validation"],
-    rows: scores.map((event) => [event.epoch, fixed(event.test?.f1_macro), fixed(event.val?.f1_macro)]),
-  });
-}
-
-function settingCards(head) {
-  const text = (value) => (value === null ? "auto" : typeof value === "object" ? JSON.stringify(value) : String(value));
-  const settings = Object.entries(head.settings);
-  const map = head.map;
-  const cards = [card("Map", keyValueTable([
-    ["t-SNE, perplexity", map.perplexity],
-    ["metric", map.metric],
-    ["sample size of t-SNE", `${withSeparators(map.fitted)} nodes`],
-    ["seed", map.seed],
-    ["nearfar version", head.version],
-  ]))];
-  if (settings.length) cards.unshift(card("Settings", keyValueTable(settings.map(([name, value]) => [name, text(value)]))));
-  return cards;
 }

@@ -1,13 +1,13 @@
 // The page: fills in the data and handles user input.
 
-const find = (id) => document.getElementById(id);
-
 function start(data) {
   const { head } = data;
   document.title = `${truncated(head.title, 80)} – nearfar`;
   find("title").textContent = truncated(head.title, 200);
   find("version").textContent = head.version;
   find("summary").textContent = summaryText(head);
+  find("sample").textContent = sampleText(head);
+  find("sample").hidden = !find("sample").textContent;
   find("facts").append(...facts(head).map(([name, value, explanation]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, explanation)))));
   find("main").hidden = false;
@@ -15,32 +15,61 @@ function start(data) {
   find("settings").append(...settingCards(head));
   find("notes").append(...notes(data).map((note) => element("li", {}, note)));
 
-  const options = { onSelect: select, onHover: hover };
+  const options = { onSelect: select, onHover: hover, onArea: showArea };
   const main = new PointMap(find("map"), data, { ...options, filtered: true });
-  const hopsMap = data.graph ? new PointMap(find("hops-map"), data, options) : null;
+  const hasHops = Boolean(data.graph || data.index);
+  const hopsMap = hasHops ? new PointMap(find("hops-map"), data, options) : null;
   const similarityMap = new PointMap(find("similarity-map"), data, options);
-  find("hops-figure").hidden = !data.graph;
+  const colourBoth = head.against ? startComparison(data, null, options) : null;
+  find("hops-figure").hidden = !hasHops;
+  if (data.index) find("hops-title").textContent = "Distance: hops in the graph, estimated";
   let selection = null;
+  let colouring = null;
 
-  const colourings = [
-    data.labels && ["label", "label", byClass],
-    data.graph && ["degree", "degree", byDegree],
-    data.graph && ["component", "component", byComponent],
-    data.graph && ["community", "community", byCommunity],
-  ].filter(Boolean);
-  fill(find("colour"), colourings.length ? colourings : [["none", "none", null]]);
-  fill(find("layout"), [["tsne", "t-SNE"], ["pca", "PCA"]]);
-  find("colour").addEventListener("change", recolour);
+  // Colourings are cached, because large columns take a moment.
+  const cache = new Map();
+  const colourings = data.columns.map((column, at) => [`${at}`, truncated(column.name, 40), column]).filter(([, , { kind }]) => kind !== "texts");
+  const choices = [...colourings.map(([value, name]) => [value, name]), ...(hasHops ? [["hops", "hops from the selected node"]] : []), ...(colourings.length ? [] : [["none", "nothing"]])];
+  fill(find("colour"), choices);
+  fill(find("layout"), head.map.layouts.map(({ name, title }) => [name, title]));
+  restore(readView(data, location.hash, choices.map(([value]) => value)), true);
+
+  find("colour").addEventListener("change", () => {
+    Object.assign(view, { hidden: new Set(), range: null, highlight: null });
+    recolour();
+    moved();
+  });
   find("layout").addEventListener("change", (event) => {
-    view.layout = event.target.value;
+    Object.assign(view, { layout: event.target.value, area: null });
+    showArea(null);
+    describeLayout();
     resetView();
+  });
+  find("names").addEventListener("change", (event) => {
+    view.names = event.target.checked;
+    moved();
   });
   find("similarity").addEventListener("change", showSelection);
   find("zoom-in").addEventListener("click", () => zoomBy(1.6));
   find("zoom-out").addEventListener("click", () => zoomBy(1 / 1.6));
   find("zoom-all").addEventListener("click", resetView);
+  find("lasso").addEventListener("click", () => setLasso(!view.lasso));
+  find("area-in-view").addEventListener("click", () => {
+    const { outline, nodes } = areaInView(main);
+    view.area = { outline };
+    showArea(nodes);
+  });
+  find("area-clear").addEventListener("click", () => showArea(null));
+  const fileName = (head.title.replace(/[^\w.-]+/g, "-").slice(0, 60) || "map").replace(/^\.+/, "");
+  find("png").addEventListener("click", () => downloadPng(main, fileName));
+  find("svg").addEventListener("click", () => download(`${fileName}.svg`, new Blob([svgOf(main)], { type: "image/svg+xml" })));
+  find("area-csv").addEventListener("click", () => download(`${fileName}.csv`, new Blob([csvOf(data, view.area.nodes)], { type: "text/csv" })));
+  find("link").addEventListener("click", copyLink);
+  document.addEventListener("settled", () => history.replaceState(null, "", `#${viewText(data, find("colour").value)}`));
+  addEventListener("hashchange", () => restore(readView(data, location.hash, choices.map(([value]) => value)), false));
   searchBox(data, (node) => {
     select(node);
+    show(node);
     find("selected").scrollIntoView({ block: "nearest" });
   });
 
@@ -57,22 +86,61 @@ function start(data) {
     });
   }
 
-  // Colourings are cached, because communities take a moment to compute.
-  const cache = new Map();
+  function restore(wanted, first) {
+    const known = Object.fromEntries(Object.entries(wanted).filter(([name, value]) => value !== undefined && ["x", "y", "zoom"].includes(name)));
+    Object.assign(view, known, { layout: wanted.layout ?? (first ? head.map.layouts[0].name : view.layout), hidden: new Set(wanted.hidden), range: wanted.range, names: wanted.names });
+    find("layout").value = view.layout;
+    find("names").checked = view.names;
+    if (wanted.colour) find("colour").value = wanted.colour;
+    describeLayout();
+    recolour();
+    const node = wanted.node ?? (first ? initialNode(data) : null);
+    if (node !== null) select(node);
+  }
+
+  function describeLayout() {
+    const { detail, title } = head.map.layouts.find(({ name }) => name === view.layout);
+    find("map-note").textContent = `${title}, ${detail}.`;
+  }
+
+  function colouringOf(choice) {
+    if (choice === "hops") return selection ? byHops(selection.hops) : plain(data.nodes);
+    const option = colourings.find(([value]) => value === choice);
+    if (!option) return plain(data.nodes);
+    if (!cache.has(choice)) cache.set(choice, byColumn(option[2]));
+    return cache.get(choice);
+  }
+
   function recolour() {
-    const option = colourings.find(([name]) => name === find("colour").value);
-    view.hidden.clear();
-    const plain = { of: new Uint16Array(data.nodes), groups: [], colour: () => rgb(themed(CLASSES)[0]) };
-    if (option && !cache.has(option[0])) cache.set(option[0], option[2](data));
-    const colouring = option ? cache.get(option[0]) : plain;
-    main.set(colouring, `Map of ${withSeparators(data.nodes)} nodes${option ? `, coloured by ${option[1]}` : ""}`);
-    legend(find("legend"), colouring, true);
+    const choice = find("colour").value;
+    colouring = colouringOf(choice);
+    const name = find("colour").selectedOptions[0]?.textContent;
+    const label = `Map of ${withSeparators(data.nodes)} nodes, coloured by ${name}`;
+    main.set(colouring, label);
+    colourBoth?.(colouring);
+    if (colouring.hops) plainLegend(find("legend"), colouring);
+    else activeLegend(find("legend"), colouring, filtered);
+  }
+
+  function filtered() {
+    main.refilter();
+    moved();
   }
 
   function select(node) {
     view.selected = node;
     selection = selectionOf(data, node);
+    if (find("colour").value === "hops") recolour();
     showSelection();
+    moved();
+  }
+
+  // Moves the view so that a node is in it.
+  function show(node) {
+    const { x, y } = main.pixelOf(node);
+    if (x >= 0 && y >= 0 && x <= main.canvas.width && y <= main.canvas.height) return;
+    Object.assign(view, { x: main.positions[2 * node] / 65535, y: main.positions[2 * node + 1] / 65535 });
+    moved();
   }
 
   function showSelection() {
@@ -81,62 +149,97 @@ function start(data) {
     const exact = head.similarity.error < 0.004;
     const digits = exact ? 3 : 2;
     const values = similarities[find("similarity").value];
-    const text = (value) => value.toFixed(2).replace("-", "−");
     if (hops) {
-      const colouring = byHops(hops);
-      hopsMap.set(colouring, `Map coloured by hops from ${truncated(idOf(data, node))}`);
-      legend(find("hops-legend"), colouring, false);
+      const byHop = byHops(hops);
+      hopsMap.set(byHop, `Map coloured by hops from ${truncated(idOf(data, node))}`);
+      plainLegend(find("hops-legend"), byHop);
     }
-    const colouring = bySimilarity(values, text);
-    similarityMap.set(colouring, `Map coloured by similarity to ${truncated(idOf(data, node))}`);
-    legend(find("similarity-legend"), colouring, false, "similar", "dissimilar");
+    const bySimilar = bySimilarity(values);
+    similarityMap.set(bySimilar, `Map coloured by similarity to ${truncated(idOf(data, node))}`);
+    plainLegend(find("similarity-legend"), bySimilar, ["similar,", ", dissimilar"]);
     const [most, least] = extremes(values, node, 10);
     find("near-cards").replaceChildren(
       nodeTable("Most similar", data, most, values, selection, digits, select),
       nodeTable("Least similar", data, least, values, selection, digits, select),
       ...(selection.curve?.length ? [curveChart(data, selection)] : []));
-    const label = labelOf(data, node);
+    if (head.against) find("kept-cards").replaceChildren(...keptCards(data, node, select));
     const reached = hops ? hops.reduce((count, hop) => count + (hop > 0), 0) : 0;
     const details = [
-      label && `label ${truncated(label)}`,
-      data.graph && `${withSeparators(degree(data.graph, node))} neighbours`,
-      hops && `${withSeparators(reached)} reachable nodes, the farthest at ${hops.reduce((a, b) => Math.max(a, b), 0)} hops`,
+      ...data.columns.map((column) => [truncated(column.name, 40), truncated(valueText(column, node))]).filter(([, text]) => text).map(([name, text]) => (text.startsWith(name) ? text : `${name} ${text}`)),
+      hops && `${withSeparators(reached)} reachable nodes${head.shown < head.nodes ? " on the map" : ""}, the farthest at ${hops.reduce((a, b) => Math.max(a, b), 0)} hops`,
     ].filter(Boolean);
     find("selected").replaceChildren("Node ",
       element("span", { class: "name", dir: "auto" }, truncated(idOf(data, node), 300)),
       details.length ? `: ${details.join("; ")}.` : ".");
     find("selected").dataset.node = node;
+    find("near-note").textContent = exact ? "" : `Similarities on this page are approximate: 95 % of cosines are within ${formatNumber(head.similarity.error, 2)}.`;
     redraw();
+  }
+
+  function setLasso(on) {
+    view.lasso = on;
+    find("lasso").setAttribute("aria-pressed", String(on));
+    main.canvas.classList.toggle("lasso", on);
+  }
+
+  // Lists the nodes of the outlined area; without nodes, removes it.
+  function showArea(nodes) {
+    setLasso(false);
+    find("area").hidden = !nodes;
+    if (!nodes) view.area = null;
+    else {
+      Object.assign(view.area, { nodes, layout: view.layout });
+      find("area-count").textContent = `${withSeparators(nodes.length)} nodes in the area.`;
+      find("area-csv").disabled = nodes.length === 0;
+      find("area-cards").replaceChildren(...areaCards(data, nodes, colouring, select));
+    }
+    redraw();
+  }
+
+  async function copyLink() {
+    history.replaceState(null, "", `#${viewText(data, find("colour").value)}`);
+    let said = "The address of the page now restores this view.";
+    try {
+      await navigator.clipboard.writeText(location.href);
+      said = "Link copied.";
+    } catch { /* Without permission, the address has it. */ }
+    find("link-note").textContent = said;
   }
 
   function hover(node, event) {
     const tip = find("tip");
     tip.hidden = node === null;
     if (node === null) return;
-    const label = labelOf(data, node);
+    const group = colouring.groups?.[colouring.of[node]]?.text;
     const more = selection && node !== selection.node
-      ? [selection.hops && hopText(selection.hops[node]), `cosine ${selection.similarities.cosine[node].toFixed(2).replace("-", "−")}`] : [];
-    tip.textContent = [truncated(idOf(data, node), 80), truncated(label, 60), ...more].filter(Boolean).join(" · ");
+      ? [selection.hops && hopText(selection.hops[node]), `cosine ${signed(selection.similarities.cosine[node])}`] : [];
+    const texts = [idOf(data, node), labelOf(data, node), group === labelOf(data, node) || colouring.hops ? "" : group];
+    tip.textContent = [...texts.map((text) => truncated(text ?? "", 80)), ...more].filter(Boolean).join(" · ");
     const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
     tip.style.transform = `translate(${left}px, ${event.clientY + 16}px)`;
   }
 
-  recolour();
-  select(initialNode(data));
   document.documentElement.dataset.ready = "true";
   // For tests and the browser console.
-  globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, select, selection: () => selection };
+  globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, all: maps, select, showArea, selection: () => selection, svg: () => svgOf(main), csv: (nodes) => csvOf(data, nodes), sentences: { carried, courseOf, courseSentence, trainingCaption } };
 }
 
 // The node selected at first: of high degree but not a hub, or without a graph that of the largest norm.
 function initialNode(data) {
   const limit = Math.max(50, Math.sqrt(data.nodes));
-  const weight = data.graph
-    ? (node) => (degree(data.graph, node) <= limit ? degree(data.graph, node) : 0)
-    : (node) => data.norms[node];
+  const degrees = data.columns.find((column) => column.name === "degree" && column.kind === "numbers")?.values;
+  const weight = degrees && (data.graph || data.index)
+    ? (node) => (degrees[node] <= limit ? degrees[node] : 0)
+    : (node) => data.own.norms[node];
   let best = 0;
   for (let node = 1; node < data.nodes; node++) if (weight(node) > weight(best)) best = node;
   return best;
+}
+
+function sampleText({ nodes, shown, covered }) {
+  if (shown === nodes) return "";
+  const chosen = covered === null ? "a random sample" : `a sample chosen for coverage: ${formatNumber(100 * covered)} % of all nodes are on the map or next to a node that is`;
+  return `The map shows ${withSeparators(shown)} of ${withSeparators(nodes)} nodes, ${chosen}. Statistics and scores are of all nodes. Search finds the ids of all, and says which are not on the map.`;
 }
 
 function notes(data) {
@@ -146,8 +249,10 @@ function notes(data) {
   const list = [
     `Similarities on this page are computed from vectors quantised to 8 bits${reduced}: 95 % of cosines are within ${error < 1e-4 ? "0.0001" : formatNumber(error, 2)} of the exact ones.`,
   ];
-  if (head.map.fitted < head.shown) {
-    list.push(`t-SNE ran on a random sample of ${withSeparators(head.map.fitted)} nodes; the other ${withSeparators(head.shown - head.map.fitted)} are interpolated from their most similar sampled nodes.`);
+  if (data.index) {
+    const { chosen, exact, within_one: withinOne, mean_error: mean } = data.index;
+    const reason = head.shown < head.nodes ? "The map shows a part of the nodes" : "The graph has too many edges for one page";
+    list.push(`${reason}: hops from the selected node are estimated from the distances of ${chosen} nodes to all others. Of random pairs, ${formatNumber(100 * exact)} % are exact and ${formatNumber(100 * withinOne)} % within one hop; the mean error is ${formatNumber(mean, 2)} hops.`);
   }
   if (head.several_labels) list.push("Nodes with several labels have the colour of the first one.");
   list.push("t-SNE preserves neighbourhoods; large distances on its map mean little.");
@@ -156,102 +261,6 @@ function notes(data) {
 
 function fill(select, options) {
   select.append(...options.map(([value, text]) => element("option", { value }, text)));
-}
-
-// The legend of a colouring; with `filters`, clicking an entry hides or shows its group.
-function legend(parent, colouring, filters, high, low) {
-  const swatch = (colour) => {
-    const dot = element("i");
-    dot.style.background = `rgb(${colour.join(" ")})`;
-    return dot;
-  };
-  if (colouring.scale) {
-    const bar = element("canvas", { width: 128, height: 1, role: "img", "aria-label": "colour scale" });
-    const context = bar.getContext("2d");
-    for (let x = 0; x < 128; x++) {
-      context.fillStyle = `rgb(${colouring.scale.at(x / 127).join(" ")})`;
-      context.fillRect(x, 0, 1, 1);
-    }
-    const [from, to] = [colouring.scale.low, colouring.scale.high];
-    parent.replaceChildren(high ? `${high}, ${from}` : from, bar, low ? `${to}, ${low}` : to);
-    return;
-  }
-  const entry = (group, at) => {
-    const text = [swatch(group.colour()), truncated(group.text, 40)];
-    if (!filters) return element("span", { class: "key" }, ...text);
-    text.push(" ", element("small", {}, withSeparators(group.count)));
-    const button = element("button", { type: "button", "aria-pressed": "true", title: truncated(group.text, 300) }, ...text);
-    button.addEventListener("click", () => {
-      const shown = view.hidden.delete(at) || !view.hidden.add(at);
-      button.setAttribute("aria-pressed", String(shown));
-      redraw();
-    });
-    return button;
-  };
-  const shown = colouring.groups.map((group, at) => [group, at]).filter(([group]) => group.count > 0);
-  // Of a long list of hops, show one entry per twelfth of the ramp.
-  let next = 0;
-  const entries = filters ? shown : shown.filter(([group], at) => {
-    const kept = group.fraction >= next || shown.length <= 12 || at === shown.length - 1;
-    if (kept) next = group.fraction + 1 / 12;
-    return kept;
-  });
-  parent.replaceChildren(...(filters ? [] : ["hops:"]), ...entries.map(([group, at]) => entry(group, at)));
-}
-
-// Search for nodes by id: exact matches first, then prefixes, then substrings.
-function searchBox(data, select) {
-  const [input, list] = [find("search"), find("found")];
-  let [nodes, active] = [[], -1];
-  const close = () => {
-    list.hidden = true;
-    input.setAttribute("aria-expanded", "false");
-    input.removeAttribute("aria-activedescendant");
-  };
-  const take = (node) => {
-    input.value = truncated(idOf(data, node));
-    close();
-    select(node);
-  };
-  const mark = (at) => {
-    active = at;
-    [...list.children].forEach((item, index) => item.setAttribute("aria-selected", String(index === at)));
-    if (at >= 0) {
-      input.setAttribute("aria-activedescendant", `found-${at}`);
-      list.children[at].scrollIntoView({ block: "nearest" });
-    }
-  };
-  input.addEventListener("input", () => {
-    nodes = matches(data, input.value.trim(), 12);
-    list.replaceChildren(...nodes.map((node, at) =>
-      element("li", { role: "option", id: `found-${at}`, onpointerdown: (event) => { event.preventDefault(); take(node); } },
-        element("span", { class: "name", dir: "auto" }, truncated(idOf(data, node))), " ", element("span", {}, truncated(labelOf(data, node), 40)))));
-    list.hidden = nodes.length === 0;
-    input.setAttribute("aria-expanded", String(nodes.length > 0));
-    mark(nodes.length ? 0 : -1);
-  });
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && nodes[active] !== undefined) take(nodes[active]);
-    else if (event.key === "Escape") close();
-    else if (event.key === "ArrowDown" && nodes.length) mark((active + 1) % nodes.length);
-    else if (event.key === "ArrowUp" && nodes.length) mark((active + nodes.length - 1) % nodes.length);
-    else return;
-    event.preventDefault();
-  });
-  input.addEventListener("blur", close);
-}
-
-function matches(data, text, limit) {
-  if (!text) return [];
-  const query = text.toLowerCase();
-  const ranks = [[], [], []];
-  for (let node = 0; node < data.nodes; node++) {
-    const at = idOf(data, node).toLowerCase().indexOf(query);
-    if (at < 0) continue;
-    const rank = at > 0 ? 2 : idOf(data, node).length === text.length ? 0 : 1;
-    if (ranks[rank].length < limit) ranks[rank].push(node);
-  }
-  return ranks.flat().slice(0, limit);
 }
 
 try {

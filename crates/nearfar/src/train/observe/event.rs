@@ -72,6 +72,18 @@ pub enum Event {
         /// Scores on the test nodes.
         test: Scores,
     },
+    /// Seconds of each stage. Reported by whoever called [`embed`](crate::embed), once the vectors
+    /// are saved.
+    Times {
+        /// Reading the graph.
+        read: f64,
+        /// Building the sampler and the first vectors.
+        prepare: f64,
+        /// The epochs, and smoothing.
+        train: f64,
+        /// Saving the vectors.
+        save: f64,
+    },
     /// The run is over. Reported by whoever called [`embed`](crate::embed), once the vectors are
     /// saved.
     Finished {
