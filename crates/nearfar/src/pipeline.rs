@@ -57,8 +57,6 @@ pub struct Parts<'a> {
     pub instruction_set: Option<InstructionSet>,
     /// Vectors to start from, matched by id; nodes without one start at the mean of their neighbours'.
     pub init: Option<&'a Embedding>,
-    /// What changed since the vectors to start from were trained, where only that is trained.
-    pub(crate) changes: Option<&'a Changes>,
 }
 
 /// Builds a backend.
@@ -72,13 +70,26 @@ pub fn embed_with(
     parts: Parts<'_>,
     sink: &mut dyn Sink,
 ) -> Result<Embedding> {
+    embed_changes(graph, settings, budget, parts, None, sink)
+}
+
+/// [`embed_with`]; where there are changes since the vectors to start from were trained, only they are
+/// trained.
+pub(crate) fn embed_changes(
+    graph: &Arc<Graph>,
+    settings: &Settings,
+    budget: &Budget,
+    parts: Parts<'_>,
+    changes: Option<&Changes>,
+    sink: &mut dyn Sink,
+) -> Result<Embedding> {
     let mut settings = settings.clone();
     if parts.negatives.is_some() {
         settings.negatives.negatives = Negatives::Uniform;
     }
     let from = From {
         init: parts.init.map(Embedding::fingerprint),
-        updated: parts.changes.map(|it| it.nodes().count()),
+        updated: changes.map(|it| it.nodes().count()),
     };
     let given = parts.init.map_or(0, |init| 4 * init.vectors().len() as u64);
     let budget = Budget { reserved: budget.reserved.saturating_add(given), ..*budget };
@@ -115,7 +126,7 @@ pub fn embed_with(
     let negatives = &*negatives;
     let (instruction_set, init) = (plan.kernel, parts.init);
     let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set, init };
-    let backend = match (parts.backend, parts.init.zip(parts.changes)) {
+    let backend = match (parts.backend, parts.init.zip(changes)) {
         (Some(build), _) => build(task)?,
         (None, Some((old, changes))) => Box::new(Update::new(task, old, changes)),
         (None, None) => task.backend()?,

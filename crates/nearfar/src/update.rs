@@ -6,7 +6,7 @@ use crate::budget::Budget;
 use crate::embedding::Embedding;
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
-use crate::pipeline::{Parts, embed_with};
+use crate::pipeline::{Parts, embed_changes};
 use crate::train::update::Changes;
 use crate::train::{Settings, Sink, Trainer, Updated};
 
@@ -50,9 +50,9 @@ pub fn update(
         old.check_known(before)?;
     }
     let changes = Changes::new(graph, old, before);
-    let parts = Parts { init: Some(old), changes: Some(&changes), ..Default::default() };
+    let parts = Parts { init: Some(old), ..Default::default() };
     let updated = changes.count(old);
-    let embedding = embed_with(graph, settings, budget, parts, sink)?;
+    let embedding = embed_changes(graph, settings, budget, parts, Some(&changes), sink)?;
     let mut record = embedding.provenance().clone();
     record.insert("updated".to_owned(), serde_json::to_value(updated).unwrap_or_default());
     Ok((embedding.with_provenance(record), updated))
@@ -61,7 +61,7 @@ pub fn update(
 /// Fails if such vectors cannot be updated.
 fn check(old: &Embedding, settings: &Settings) -> Result<()> {
     let train = &settings.train;
-    let recorded = |key: &str| old.provenance().get(key).and_then(|value| value.as_u64());
+    let recorded = |key: &str| old.provenance().get(key).and_then(serde_json::Value::as_u64);
     if train.order == 2 || recorded("order") == Some(2) {
         let message =
             "an update needs the context vectors of second-order models, which no file has";

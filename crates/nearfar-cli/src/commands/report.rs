@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
 /// The vectors to compare with, in the order of the first ones.
 fn other(path: &Path, first: &Embedding) -> anyhow::Result<Embedding> {
     let file = || path.display().to_string();
-    Ok(Embedding::load(path)?.in_order_of_nodes(first.ids()).with_context(file)?)
+    Embedding::load(path)?.in_order_of_nodes(first.ids()).with_context(file)
 }
 
 /// Writes the report, and prints its size.

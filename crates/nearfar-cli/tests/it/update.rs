@@ -3,14 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use nearfar::graph::ReadOptions;
+
 use crate::{failure, json, messages, nearfar, text};
 
 /// Karate without node 33, karate, and vectors of the former.
 fn prepared(folder: &Path, vectors: &str) -> [String; 3] {
-    let graph = nearfar::graph::read("builtin:karate", &Default::default()).unwrap().graph;
+    let graph = nearfar::graph::read("builtin:karate", &ReadOptions::default()).unwrap().graph;
     let edges: Vec<(u32, u32)> = graph.edges_once().map(|(a, b, _)| (a, b)).collect();
     let lines = |edges: &mut dyn Iterator<Item = &(u32, u32)>| {
-        edges.map(|(a, b)| format!("{a}\t{b}\n")).collect::<String>()
+        edges.map(|(a, b)| format!("{a}\t{b}\n")).collect::<Vec<_>>().concat()
     };
     let path = |name: &str| text(&folder.join(name)).to_owned();
     let [old, new, vectors] = [path("old.tsv"), path("new.tsv"), path(vectors)];

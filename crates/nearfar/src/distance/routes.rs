@@ -42,9 +42,12 @@ impl Routes {
     /// Measures the routes through the `count` nodes with most arcs; ties go to the lower row.
     pub fn new(graph: &Graph, count: usize) -> Self {
         let mut nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
-        let arcs = |node: Node| match graph.is_directed() {
-            true => graph.degree(node) + graph.incoming(node).len(),
-            false => graph.degree(node),
+        let arcs = |node: Node| {
+            if graph.is_directed() {
+                graph.degree(node) + graph.incoming(node).len()
+            } else {
+                graph.degree(node)
+            }
         };
         nodes.sort_by_key(|&node| (usize::MAX - arcs(node), node));
         nodes.truncate(count);

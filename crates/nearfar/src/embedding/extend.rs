@@ -116,7 +116,9 @@ impl Embedding {
             let row = &mut rows[node as usize * stride..][..dim];
             let factor = (length / norm(row)) as f32;
             if factor.is_finite() {
-                row.iter_mut().for_each(|x| *x *= factor);
+                for x in row {
+                    *x *= factor;
+                }
             }
         }
         (0..graph.nodes() as Node).filter(|&node| !means.has[node as usize]).collect()
@@ -143,7 +145,9 @@ impl Means<'_> {
         let mut filled = vec![];
         while !hop.is_empty() {
             self.write(&hop, rows);
-            hop.iter().for_each(|&node| self.has[node as usize] = true);
+            for &node in &hop {
+                self.has[node as usize] = true;
+            }
             let others = hop.iter().flat_map(|&node| self.graph.neighbours(node)).copied();
             let mut next: Vec<Node> = others.filter(|&node| !self.has[node as usize]).collect();
             next.sort_unstable();
@@ -173,7 +177,9 @@ impl Means<'_> {
                 total += weight;
             }
         }
-        sum.iter_mut().for_each(|sum| *sum /= total);
+        for sum in &mut sum {
+            *sum /= total;
+        }
         sum
     }
 }

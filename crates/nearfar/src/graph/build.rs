@@ -39,7 +39,7 @@ pub enum Repeats {
 }
 
 impl Repeats {
-    /// The weight of an edge that is listed with these weights.
+    /// The weight of an edge that is listed with these weights, in list order.
     pub(super) fn merge(self, mut weights: impl Iterator<Item = f32>) -> f32 {
         match self {
             Self::Sum => weights.map(f64::from).sum::<f64>() as f32,
@@ -74,17 +74,6 @@ pub(crate) struct Built {
     pub(crate) graph: Graph,
     pub(crate) dropped: Dropped,
     pub(crate) storage: Storage,
-}
-
-impl Repeats {
-    /// The weight of an edge that is listed with these weights, in list order.
-    pub(super) fn merge(self, mut weights: impl Iterator<Item = f32>) -> f32 {
-        match self {
-            Self::Sum => weights.map(f64::from).sum::<f64>() as f32,
-            Self::Max => weights.fold(0.0, f32::max),
-            Self::First => weights.next().unwrap_or_default(),
-        }
-    }
 }
 
 impl EdgeList {

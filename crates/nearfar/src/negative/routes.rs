@@ -237,7 +237,9 @@ impl NegativeSampler for ByRoutes {
         let largest = others().map(|(_, &d)| d).fold(0.0, f64::max);
         let smallest = others().map(|(_, &d)| d).fold(f64::INFINITY, f64::min);
         let reference = if self.gamma < 0.0 { smallest } else { largest };
-        out.iter_mut().for_each(|d| *d = (*d / reference).powf(self.gamma));
+        for d in out.iter_mut() {
+            *d = (*d / reference).powf(self.gamma);
+        }
         out[centre as usize] = 0.0;
     }
 }

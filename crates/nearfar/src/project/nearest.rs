@@ -93,10 +93,11 @@ pub(super) fn nearest_by_cells(
             if looked >= LOOKED_INTO && near.len() >= k {
                 break;
             }
-            for place in starts[cell as usize]..starts[cell as usize + 1] {
+            let places = starts[cell as usize]..starts[cell as usize + 1];
+            for (&(_, point), place) in order[places.clone()].iter().zip(places) {
                 let pairs = query.iter().zip(sorted.row(place));
                 let square = pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f32>();
-                near.push((order[place].1, square));
+                near.push((point, square));
             }
         }
         // Never fewer than there are: then all points are compared.

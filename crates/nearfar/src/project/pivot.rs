@@ -124,7 +124,9 @@ fn centre(squares: &mut Array2<f32>) {
     for row in squares.rows() {
         columns.iter_mut().zip(row).for_each(|(sum, &x)| *sum += f64::from(x));
     }
-    columns.iter_mut().for_each(|sum| *sum /= n as f64);
+    for sum in &mut columns {
+        *sum /= n as f64;
+    }
     let all = columns.iter().sum::<f64>() / k as f64;
     for mut row in squares.rows_mut() {
         let mean = row.iter().map(|&x| f64::from(x)).sum::<f64>() / k as f64;

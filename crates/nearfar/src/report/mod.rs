@@ -191,7 +191,9 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let kept = subject.against.map(|(_, other)| Kept::new(subject.embedding, other, config.seed));
     columns.extend(kept.as_ref().and_then(Kept::column));
     if is_sample {
-        columns.iter_mut().for_each(|column| *column = column.select(&shown.nodes));
+        for column in &mut columns {
+            *column = column.select(&shown.nodes);
+        }
     }
     points.add_columns(&columns);
     let mut distances = Value::Null;

@@ -118,7 +118,7 @@ impl<'a> Task<'a> {
         Ok(match self.plan.trainer {
             Trainer::Stream => Box::new(Stream::new(self)),
             Trainer::Batch => Box::new(Batches::new(self)),
-            Trainer::Exact => Box::new(Exact::new(self)),
+            Trainer::Exact => Box::new(Exact::new(&self)),
         })
     }
 }

@@ -231,8 +231,8 @@ pub(super) struct Exact<'a> {
 }
 
 impl<'a> Exact<'a> {
-    pub(super) fn new(task: Task<'a>) -> Self {
-        let Task { plan, graph, negatives, init, .. } = task;
+    pub(super) fn new(task: &Task<'a>) -> Self {
+        let &Task { plan, graph, negatives, init, .. } = task;
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
         initial(plan, graph, init, plan.dim, &mut vectors);
         Self {

@@ -152,7 +152,9 @@ impl Evening {
 
 fn scale(row: &mut [f32], factor: f64) {
     if factor.is_finite() {
-        row.iter_mut().for_each(|x| *x = (f64::from(*x) * factor) as f32);
+        for x in row {
+            *x = (f64::from(*x) * factor) as f32;
+        }
     }
 }
 
@@ -317,13 +319,17 @@ mod tests {
         let sum = |rows: &[f32]| rows.iter().map(|x| f64::from(x * x)).sum::<f64>();
         let evening = Evening::of(&evened, dim);
         let mut undone = evened.clone();
-        undone.chunks_exact_mut(dim).for_each(|row| evening.undo(row));
+        for row in undone.chunks_exact_mut(dim) {
+            evening.undo(row);
+        }
         assert!((sum(&undone) / sum(&evened) - 0.5).abs() < 1e-5);
         // The definition: divided by the power of the length, and scaled to twice the sum of squares.
         let mut again = undone.clone();
         even_lengths(&[1.0; 40], &mut again, dim, GROWTH * sum(&undone));
         let mut redone = undone;
-        redone.chunks_exact_mut(dim).for_each(|row| evening.redo(row));
+        for row in redone.chunks_exact_mut(dim) {
+            evening.redo(row);
+        }
         for ((evened, again), redone) in evened.iter().zip(&again).zip(&redone) {
             assert!((evened - again).abs() < 1e-5 && (evened - redone).abs() < 1e-5);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nearfar::distance::Far;
 use nearfar::evaluate::{LinksConfig, links};
-use nearfar::graph::{Graph, Node, NodeIds, ReadOptions, read};
+use nearfar::graph::{Graph, Node, NodeIds, ReadOptions, Repeats, read};
 use nearfar::negative::{Demand, LandmarkCount, NegativeConfig, NegativePlan, Negatives, Strategy};
 use nearfar::positive::{Cooccurrence, CooccurrenceRow, PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
@@ -18,6 +18,7 @@ use crate::chi_square::{chi_square, chi_square_bound};
 use crate::distances::check_all;
 use crate::graphs::{directed, random_pairs};
 use crate::naive::{self, Distances};
+use crate::naive_routes::{Routes, powers};
 use crate::negatives::{check, sampler};
 use crate::positives::cooccurrence;
 
@@ -107,7 +108,7 @@ fn routes_through_landmarks() {
             // Without pairs that have no path, `longest` is the diameter itself.
             let auto = if any_far { longest } else { longest + 1.0 };
             for count in [1, 2, 5, 12].into_iter().filter(|&count| count <= graph.nodes()) {
-                let routes = naive::Routes::new(&graph, &distances, count);
+                let routes = Routes::new(&graph, &distances, count);
                 for gamma in [1.0, 0.5, 2.0, 20.0, 64.0, -1.0, -3.0, -64.0] {
                     let config = NegativeConfig {
                         negatives: Negatives::LandmarkApprox,
@@ -120,7 +121,7 @@ fn routes_through_landmarks() {
                     let far = far.map_or(auto, f64::from);
                     check(&what, &*sampler(&graph, &config), |i| {
                         (i < graph.nodes())
-                            .then(|| naive::powers(i, &routes.from(&distances, i, far), gamma))
+                            .then(|| powers(i, &routes.from(&distances, i, far), gamma))
                     });
                 }
             }
@@ -172,7 +173,7 @@ fn far_nodes_can_take_the_undirected_distance() {
             };
             check(&format!("{name}, gamma {gamma}"), &*sampler(&graph, &config), |i| {
                 let d = |k| distance(i, k).unwrap_or(largest + 1.0);
-                (i < n).then(|| naive::powers(i, &(0..n).map(d).collect::<Vec<_>>(), gamma))
+                (i < n).then(|| powers(i, &(0..n).map(d).collect::<Vec<_>>(), gamma))
             });
         }
     }
@@ -215,7 +216,7 @@ fn what_directed_graphs_do_not_support_is_refused_with_a_way_out() {
         assert!(error.contains("use --trainer stream"), "{error}");
     }
     let undirected =
-        NegativePlan::new(&graph.clone().into(), &far, &Budget::default(), &Demand::default());
+        NegativePlan::new(&graph.clone(), &far, &Budget::default(), &Demand::default());
     assert!(undirected.is_ok());
     let karate = read("builtin:karate", &ReadOptions::default()).unwrap().graph;
     let error = NegativePlan::new(&karate, &far, &Budget::default(), &Demand::default());
@@ -398,6 +399,6 @@ fn files_are_read_with_their_directions_when_asked() {
     let ids = NodeIds::Range { start: 0, len: 3 };
     let (offsets, targets) = (vec![0, 2, 3, 3], vec![1, 2, 0]);
     let rows = nearfar::graph::CsrRows { offsets, targets, weights: None, ids };
-    let found = rows.directed(Default::default()).unwrap().graph;
+    let found = rows.directed(Repeats::default()).unwrap().graph;
     assert_eq!((found.neighbours(0), found.incoming(0)), (&[1, 2][..], &[1][..]));
 }

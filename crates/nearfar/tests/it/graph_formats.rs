@@ -112,8 +112,8 @@ fn metis_is_told_from_edge_lists_by_its_counts() {
         }
     }
     // Beyond the first lines.
-    let cycle: String =
-        (1..=2000).map(|k| format!("{} {}\n", k % 2000 + 1, (k + 1998) % 2000 + 1)).collect();
+    let line = |k| format!("{} {}\n", k % 2000 + 1, (k + 1998) % 2000 + 1);
+    let cycle = (1..=2000).map(line).collect::<Vec<_>>().concat();
     assert!(read("a.txt", &format!("2000 2000\n{cycle}")).starts_with("METIS"));
     assert!(read("a.txt", &format!("2000 2000\n{cycle}7 8\n")).starts_with("edge list"));
 }

@@ -18,6 +18,7 @@ mod graph_mutations;
 mod graphs;
 mod measures;
 mod naive;
+mod naive_routes;
 mod negative_plans;
 mod negatives;
 mod neighbours;

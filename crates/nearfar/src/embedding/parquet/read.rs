@@ -36,7 +36,7 @@ fn read_rows(path: &Path) -> Result<Embedding> {
     let mut table = Table::default();
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(broken)?;
-        let group = Group { file: &checked, group: &*group, schema };
+        let group = Group { file: &checked, reader: &*group, schema };
         let before = table.rows;
         match &layout.values {
             Values::Lists(at) => table.read_lists(&group, *at),
@@ -109,13 +109,13 @@ impl Layout {
 /// A row group of a file.
 struct Group<'a> {
     file: &'a CheckedFile,
-    group: &'a dyn RowGroupReader,
+    reader: &'a dyn RowGroupReader,
     schema: &'a SchemaDescriptor,
 }
 
 impl Group<'_> {
     fn column(&self, at: usize) -> Result<Column, ParquetError> {
-        Column::open(self.file, self.group, self.schema, at)
+        Column::open(self.file, self.reader, self.schema, at)
     }
 }
 
@@ -184,7 +184,7 @@ impl Table {
 
     fn read_lists(&mut self, group: &Group<'_>, at: usize) -> Read {
         let present = group.schema.column(at).max_def_level();
-        match column_reader(group.file, group.group, group.schema, at)? {
+        match column_reader(group.file, group.reader, group.schema, at)? {
             ColumnReader::FloatColumnReader(lists) => self.push_lists(lists, present, |v| v),
             ColumnReader::DoubleColumnReader(lists) => {
                 self.push_lists(lists, present, |v| v as f32)

@@ -77,7 +77,9 @@ impl CheckedFile {
                 *siblings -= 1;
             }
             left.push(count);
-            if left.len() > DEPTH || !(0..children.len() as i64).contains(&count) {
+            if left.len() > DEPTH
+                || !usize::try_from(count).is_ok_and(|count| count < children.len())
+            {
                 return Err(broken("a schema that no table has"));
             }
         }

@@ -174,7 +174,9 @@ impl Spool {
             Edges::Integers(pairs) if self.texts.is_none() => self.extend(&pairs, &weights)?,
             Edges::Integers(mut pairs) => {
                 let texts = self.texts()?;
-                pairs.iter_mut().for_each(|pair| *pair = insert(texts, *pair));
+                for pair in &mut pairs {
+                    *pair = insert(texts, *pair);
+                }
                 self.extend(&pairs, &weights)?;
             }
             Edges::Texts(texts, hashes, mut pairs) => {
@@ -339,7 +341,9 @@ impl List {
             self.storage = Storage::Both;
             self.listed /= 2;
             // Of the two only one counts, and it has two ends.
-            self.degrees.iter_mut().for_each(|degree| *degree /= 2);
+            for degree in &mut self.degrees {
+                *degree /= 2;
+            }
         }
         Ok(())
     }
@@ -347,7 +351,7 @@ impl List {
     /// Distributes the arcs of every edge that counts, in the order of the list.
     fn into_ranges(self, memory: u64) -> Result<(NodeIds, Ranges)> {
         let Self { scratch, weighted, ids, degrees, storage, mut pairs, row_of, .. } = self;
-        let mut ranges = Ranges::new(scratch, degrees, weighted, memory)?;
+        let mut ranges = Ranges::new(&scratch, degrees, weighted, memory)?;
         let row_of = row_of.as_deref();
         let row = |id: u32| row_of.map_or(id, |rows| rows[id as usize]);
         pairs.for_each(|(a, b), weight| {
@@ -413,7 +417,8 @@ mod tests {
 
     #[test]
     fn ids_that_do_not_fit_are_refused() {
-        let text: String = (0..2000).map(|id| format!("{id} {}\n", id + 1)).collect();
+        let text: String =
+            (0..2000).map(|id| format!("{id} {}\n", id + 1)).collect::<Vec<_>>().concat();
         let [parts, _] = both_ways(&text, &ReadOptions::default());
         let error = parts.unwrap_err();
         assert!(error.contains("16 kB") && error.contains("--max-memory"), "{error}");

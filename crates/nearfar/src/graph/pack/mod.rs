@@ -8,6 +8,9 @@
 //! | `offsets` | u64 | n + 1: where the row of each node begins in `targets`, and the end |
 //! | `targets` | u32 | the neighbours of node 0 in increasing order, those of node 1, … |
 //! | `weights` | f32 | one for each of `targets`; missing in a graph without weights |
+//! | `lengths` | f32 | likewise; missing where distances are numbers of hops |
+//! | `incoming.offsets` | u64 | in a directed graph: where the sources of each node begin |
+//! | `incoming.sources` | u32 | the sources of the arcs into node 0 in increasing order, … |
 //! | `ids.start` | u32 | one number: row r has the id start + r; or else |
 //! | `ids.text` | u8 | the ids, one after the other, in UTF-8 |
 //! | `ids.ends` | u64 | the end of each id in `ids.text` |
@@ -23,6 +26,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::directed::Incoming;
 use super::mapped_ids::{MappedIds, slots};
 use super::read::{InputFormat, format_of};
 use super::{Dataset, Dropped, Graph, Node, NodeIds, Origin, ReadOptions, StringIds, read};
@@ -84,7 +88,8 @@ pub fn pack(
     check_machine().map_err(|reason| Error::unwritable(output, reason))?;
     check_writable(output)?;
     let path = Path::new(source);
-    let streams = path.is_file() && options.nodes.is_none() && !options.largest_component;
+    let whole = options.nodes.is_some() || options.largest_component || options.directed;
+    let streams = path.is_file() && !whole;
     if streams && format_of(path, options)? == InputFormat::Edges {
         let edges::Found { dropped, origin, notes } = edges::pack(path, options, output, config)?;
         return Ok(Packed { graph: open_packed(output)?, dropped, origin, notes });
@@ -133,6 +138,11 @@ fn graph(container: &Container) -> Result<Graph, String> {
     let offsets: Array<usize> = container.array("offsets")?;
     let targets: Array<Node> = container.array("targets")?;
     let weights: Option<Array<f32>> = container.optional("weights")?;
+    let lengths: Option<Array<f32>> = container.optional("lengths")?;
+    let incoming = match container.optional("incoming.offsets")? {
+        Some(offsets) => Some(Incoming { offsets, sources: container.array("incoming.sources")? }),
+        None => None,
+    };
     let Some(n) = offsets.len().checked_sub(1).filter(|&n| n < Node::MAX as usize) else {
         return Err(format!("{} offsets; expected one more than nodes", offsets.len()));
     };
@@ -147,34 +157,49 @@ fn graph(container: &Container) -> Result<Graph, String> {
             slots: container.array("ids.slots")?,
         })),
     };
-    let counts = ids.len() == n && weights.as_ref().is_none_or(|all| all.len() == targets.len());
+    let one_an_arc = |all: &Array<f32>| all.len() == targets.len();
+    let counts = ids.len() == n
+        && weights.as_ref().is_none_or(one_an_arc)
+        && lengths.as_ref().is_none_or(one_an_arc)
+        && incoming.as_ref().is_none_or(|incoming| {
+            incoming.offsets.len() == n + 1 && incoming.sources.len() == targets.len()
+        });
     if !counts || offsets[0] != 0 || offsets[n] != targets.len() {
         return Err("the lengths of its sections do not agree; pack the graph again".to_owned());
     }
-    Ok(Graph { offsets, targets, weights, ids })
+    Ok(Graph { offsets, targets, weights, lengths, ids, incoming })
 }
 
 /// Refuses what no graph has: a file may come from elsewhere, with checksums that agree.
 fn check_rows(graph: &Graph) -> Result<(), String> {
-    let Graph { offsets, targets, weights, ids } = graph;
-    let n = graph.nodes();
-    let bad_row = offsets.par_windows(2).enumerate().find_any(|(row, bounds)| {
-        let Some(targets) = targets.get(bounds[0]..bounds[1]) else { return true };
-        !targets.is_sorted_by(|a, b| a < b)
-            || targets.last().is_some_and(|&last| last as usize >= n)
-            || targets.binary_search(&(*row as Node)).is_ok()
-    });
-    if let Some((row, _)) = bad_row {
-        return Err(format!("the neighbours of node {row} are not those of a graph"));
+    let Graph { offsets, targets, weights, lengths, ids, incoming } = graph;
+    check_ends(offsets, targets, "neighbours")?;
+    if let Some(Incoming { offsets, sources }) = incoming {
+        check_ends(offsets, sources, "sources")?;
     }
-    let is_weight = |weight: &f32| weight.is_finite() && *weight > 0.0;
-    if !targets.len().is_multiple_of(2)
-        || weights.as_ref().is_some_and(|weights| !weights.par_iter().all(is_weight))
-    {
+    let is_positive = |value: &f32| value.is_finite() && *value > 0.0;
+    let all_positive = |values: &Array<f32>| values.par_iter().all(is_positive);
+    let pairs = incoming.is_some() || targets.len().is_multiple_of(2);
+    if !pairs || ![weights, lengths].into_iter().flatten().all(all_positive) {
         return Err("the edges are not those of a graph; pack it again".to_owned());
     }
     let NodeIds::StringIds(ids) = ids else { return Ok(()) };
     if ids.are_texts() { Ok(()) } else { Err("the ids are not texts; pack it again".to_owned()) }
+}
+
+/// Checks that each row has other nodes in increasing order.
+fn check_ends(offsets: &[usize], ends: &[Node], name: &str) -> Result<(), String> {
+    let n = offsets.len() - 1;
+    let bad_row = offsets.par_windows(2).enumerate().find_any(|(row, bounds)| {
+        let Some(ends) = ends.get(bounds[0]..bounds[1]) else { return true };
+        !ends.is_sorted_by(|a, b| a < b)
+            || ends.last().is_some_and(|&last| last as usize >= n)
+            || ends.binary_search(&(*row as Node)).is_ok()
+    });
+    match bad_row {
+        Some((row, _)) => Err(format!("the {name} of node {row} are not those of a graph")),
+        None => Ok(()),
+    }
 }
 
 impl Graph {
@@ -187,6 +212,13 @@ impl Graph {
             out.section("targets", &self.targets)?;
             if let Some(weights) = &self.weights {
                 out.section("weights", weights)?;
+            }
+            if let Some(lengths) = &self.lengths {
+                out.section("lengths", lengths)?;
+            }
+            if let Some(Incoming { offsets, sources }) = &self.incoming {
+                out.section("incoming.sources", sources)?;
+                out.section("incoming.offsets", offsets)?;
             }
             out.section("offsets", &self.offsets)?;
             out.finish()

@@ -44,7 +44,7 @@ type Arc = (Node, f32);
 impl Ranges {
     /// Cuts rows of these degrees, the arcs of which are to be [added](Self::add).
     pub(super) fn new(
-        scratch: Scratch,
+        scratch: &Scratch,
         degrees: Vec<u32>,
         weighted: bool,
         memory: u64,
@@ -65,9 +65,9 @@ impl Ranges {
             arcs += u64::from(degree);
         }
         bounds.push(degrees.len());
-        let files = (1..bounds.len()).map(|_| Pairs::new(&scratch, weighted));
+        let files = (1..bounds.len()).map(|_| Pairs::new(scratch, weighted));
         let files = files.collect::<Result<_>>()?;
-        let weights = weighted.then(|| Pairs::new(&scratch, false)).transpose()?;
+        let weights = weighted.then(|| Pairs::new(scratch, false)).transpose()?;
         Ok(Self { index: RangeIndex::new(bounds), files, degrees, weights })
     }
 

@@ -98,8 +98,11 @@ const OTHERS: [(&[u8], &str); 9] = [
     (b"\x80\x04\x95", "a Python pickle, which can run any program; export the edges instead"),
 ];
 
+/// Whether the first lines of a file are of a format.
+type LooksLike = fn(&str) -> bool;
+
 /// Extensions of text formats that are not read, and whether the first lines of a file look like it.
-const OTHER_TEXTS: [(&str, &str, fn(&str) -> bool); 4] = [
+const OTHER_TEXTS: [(&str, &str, LooksLike); 4] = [
     ("g6", "graph6", is_one_word),
     ("lgl", "LGL", |text| text.starts_with('#')),
     ("s6", "sparse6", is_one_word),
@@ -133,14 +136,18 @@ fn detect(path: &Path) -> Result<InputFormat> {
     if let (None, Some((_, name, _))) = (found, other) {
         return Err(Error::file(path, not_read(name)));
     }
+    let by_lines = match named {
+        None => true,
+        Some(InputFormat::Metis) => extension != "metis",
+        Some(InputFormat::Pajek) => is_table(text),
+        Some(_) => false,
+    };
     Ok(match (found, named) {
         // A single line is both.
         (Some(InputFormat::Json), Some(InputFormat::Jsonl)) => InputFormat::Jsonl,
         (Some(format), _) => format,
-        (None, Some(InputFormat::Metis)) if extension == "metis" => InputFormat::Metis,
-        (None, Some(InputFormat::Pajek)) if !is_table(text) => InputFormat::Pajek,
-        (None, None | Some(InputFormat::Metis | InputFormat::Pajek)) => of_lines(path, text, named),
-        (None, Some(format)) => format,
+        (None, Some(format)) if !by_lines => format,
+        (None, _) => of_lines(path, text, named),
     })
 }
 
@@ -156,10 +163,10 @@ fn of_lines(path: &Path, text: &str, named: Option<InputFormat>) -> InputFormat 
     let end = if text.len() < HEAD as usize { None } else { text.rfind('\n') };
     let text = end.map_or(text, |end| &text[..end]);
     let has_equal_lines = metis::has_equal_lines(text);
-    let is_metis = match metis::fits(text) {
-        true => !has_equal_lines || metis::is_metis(path),
-        // Its reader says what is wrong.
-        false => !has_equal_lines && named == Some(InputFormat::Metis),
+    let is_metis = if metis::fits(text) {
+        !has_equal_lines || metis::is_metis(path)
+    } else {
+        !has_equal_lines && named == Some(InputFormat::Metis)
     };
     if is_metis { InputFormat::Metis } else { InputFormat::Edges }
 }

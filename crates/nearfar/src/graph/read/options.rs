@@ -14,6 +14,7 @@ use crate::setting::parsed;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Input"))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ReadOptions {
     /// Column of the sources: its name, or its number from 1 [default: by its name, else the first]
     #[cfg_attr(feature = "clap", arg(long, value_name = "COL"))]

@@ -26,7 +26,9 @@ pub(super) fn communities(graph: &Graph) -> Vec<u32> {
     let mut of: Vec<u32> = (0..nodes as u32).collect();
     loop {
         let (moved, count) = numbered(&level.move_nodes());
-        of.iter_mut().for_each(|community| *community = moved[*community as usize]);
+        for community in &mut of {
+            *community = moved[*community as usize];
+        }
         if count == level.nodes() {
             return of;
         }
@@ -79,7 +81,9 @@ impl Level {
                 sums[best as usize] += degrees[node];
                 gained |= best != own;
                 of[node] = best;
-                near.drain(..).for_each(|community| links[community as usize] = 0.0);
+                for community in near.drain(..) {
+                    links[community as usize] = 0.0;
+                }
             }
             if !gained {
                 break;

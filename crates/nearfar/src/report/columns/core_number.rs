@@ -13,7 +13,9 @@ pub(super) fn core_numbers(graph: &Graph) -> Vec<f32> {
     let mut degree: Vec<usize> = (0..nodes as Node).map(|node| graph.degree(node)).collect();
     let largest = degree.iter().copied().max().unwrap_or(0);
     let mut start = vec![0; largest + 2];
-    degree.iter().for_each(|&degree| start[degree + 1] += 1);
+    for &degree in &degree {
+        start[degree + 1] += 1;
+    }
     (1..start.len()).for_each(|at| start[at] += start[at - 1]);
     let mut order = vec![0 as Node; nodes];
     let mut place = vec![0; nodes];
@@ -64,7 +66,9 @@ mod tests {
                     if gone.is_empty() {
                         break;
                     }
-                    gone.into_iter().for_each(|node| kept[node] = false);
+                    for node in gone {
+                        kept[node] = false;
+                    }
                 }
                 if !kept.contains(&true) {
                     break;

@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn kinds_of_values_are_found() {
-        let lines: String =
-            (0..20).rev().map(|id| format!("{id},{}.5,{},w{id}\n", id * 3, id % 2)).collect();
+        let line = |id| format!("{id},{}.5,{},w{id}\n", id * 3, id % 2);
+        let lines = (0..20).rev().map(line).collect::<Vec<_>>().concat();
         let (columns, notes) = read(&format!("id,year,odd,\"a, name\"\n{lines}")).unwrap();
         assert!(notes.is_empty());
         let names: Vec<&str> = columns.list.iter().map(|column| column.name.as_str()).collect();

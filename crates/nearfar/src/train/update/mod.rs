@@ -276,7 +276,9 @@ impl<'a> Update<'a> {
             for window in first..(first + windows).min(count) {
                 let contexts = walks[window..].iter().step_by(count).skip(1);
                 // A pair of a node with itself carries no information.
-                contexts.filter(|&&node| node != centre).for_each(|&node| push(node, true));
+                for &node in contexts.filter(|&&node| node != centre) {
+                    push(node, true);
+                }
                 negatives[window * k..][..k].iter().for_each(|&node| push(node, false));
             }
             let rows = PairRows { dim: self.stride, centres: row, others: Some(rows) };
@@ -341,7 +343,9 @@ impl Backend for Update<'_> {
         let smooth = filtered(self.graph, &self.table, (dim, stride), &changed, times);
         let mut vectors = vec![0.0; self.graph.nodes() * dim];
         for (row, known) in vectors.chunks_exact_mut(dim).zip(&changes.known) {
-            known.iter().for_each(|&known| row.copy_from_slice(self.old.vector(known)));
+            if let Some(known) = *known {
+                row.copy_from_slice(self.old.vector(known));
+            }
         }
         for (&node, new) in changed.iter().zip(smooth.chunks_exact(dim)) {
             let share = changes.share[node as usize];
