@@ -135,7 +135,10 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     drop(init);
     let save = Instant::now();
     embedding.save(output, *format)?;
-    if let (Some(file), Some(contexts)) = (&args.output.contexts, embedding.contexts()) {
+    // They are copied only for a file.
+    if let Some(file) = &args.output.contexts
+        && let Some(contexts) = embedding.contexts()
+    {
         contexts.save(file, *format)?;
     }
     let save = save.elapsed().as_secs_f64();

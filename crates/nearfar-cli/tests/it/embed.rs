@@ -63,8 +63,12 @@ fn the_log_has_a_line_for_every_epoch() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 6);
-    assert_eq!(lines[5]["event"], "finished");
+    assert_eq!(lines.len(), 7);
+    assert_eq!(lines[6]["event"], "finished");
+    assert_eq!(lines[5]["event"], "times");
+    for stage in ["read", "prepare", "train", "save"] {
+        assert!(lines[5][stage].is_number(), "{stage}");
+    }
     assert_eq!(lines[0]["event"], "started");
     assert_eq!(lines[0]["settings"]["epochs"], 4);
     assert_eq!((&lines[4]["event"], &lines[4]["epoch"]), (&"epoch".into(), &4.into()));

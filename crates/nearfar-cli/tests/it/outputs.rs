@@ -161,6 +161,6 @@ fn a_resumed_run_continues_its_log() {
     let events: Vec<serde_json::Value> =
         second.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["started", "resumed", "finished"]);
+    assert_eq!(kinds, ["started", "resumed", "times", "finished"]);
     assert_eq!(events[1]["epoch"], 3);
 }

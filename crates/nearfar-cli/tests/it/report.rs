@@ -44,7 +44,8 @@ fn reports_do_not_depend_on_threads() {
 fn reports_do_not_depend_on_the_order_of_vectors() {
     let folder = Folder::new();
     let page = folder.report(&["--graph", "builtin:karate", "--title", "a"]);
-    let [vectors, swapped] = ["v.npy", "w.tsv"].map(|name| folder.path(name));
+    // The page shows the name of the file.
+    let [vectors, swapped] = ["v.npy", "v.tsv"].map(|name| folder.path(name));
     let embedding = nearfar::embedding::Embedding::load(&vectors).unwrap();
     let lines = (0..34).rev().map(|node| {
         let numbers: Vec<String> = embedding.vector(node).iter().map(f32::to_string).collect();

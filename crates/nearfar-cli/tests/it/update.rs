@@ -62,7 +62,7 @@ fn wrong_input_is_an_error_with_a_way_out() {
     };
     let said = update(&["--dim", "64"]);
     assert!(
-        said.contains("--dim 64: the given vectors have 16 dimensions; set --dim 16"),
+        said.contains("--dim 64: the given vectors have 16 dimensions; use --dim 16"),
         "{said}"
     );
     let said = update(&["--order", "2"]);

@@ -360,7 +360,7 @@ fn claims_beyond_a_parquet_dictionary() {
         start + bytes[start..].windows(2).position(|window| window == [0x4c, 0x15]).unwrap();
     assert!(bytes[claim + 2] < 20, "a few entries");
     bytes[claim + 2] = 126;
-    check("a.parquet", bytes, "a dictionary of 63 entries in ");
+    check("a.parquet", bytes, "a page of 63 values in ");
 }
 
 /// All files, sorted by name.

@@ -1,6 +1,8 @@
 //! The chi-square test: whether counts of draws match a distribution.
 
 /// Pearson's statistic and its degrees of freedom. Outcomes with an expectation below 5 are pooled.
+/// If even that of the pool is below 5, chi-square does not describe it, and its count is compared with
+/// the Poisson distribution at the level of [`chi_square_bound`].
 pub(crate) fn chi_square(counts: &[u32], probabilities: &[f64]) -> (f64, f64) {
     let draws = f64::from(counts.iter().sum::<u32>());
     let (mut chi2, mut terms, mut rare, mut rare_expected) = (0.0, 0.0, 0.0, 0.0);
@@ -14,11 +16,32 @@ pub(crate) fn chi_square(counts: &[u32], probabilities: &[f64]) -> (f64, f64) {
             terms += 1.0;
         }
     }
-    if rare_expected >= 1.0 {
+    if rare_expected < 5.0 {
+        let tail = poisson_tail(rare, rare_expected);
+        assert!(tail > 3e-6, "{rare} draws of outcomes of expectation {rare_expected:.3}");
+    } else {
         chi2 += (rare - rare_expected).powi(2) / rare_expected;
         terms += 1.0;
     }
     (chi2, f64::max(terms - 1.0, 0.0))
+}
+
+/// The probability of at least so many events where so many are expected.
+fn poisson_tail(count: f64, expected: f64) -> f64 {
+    let (mut term, mut k) = ((-expected).exp(), 0.0);
+    let next = |k: &mut f64, term: &mut f64| {
+        *k += 1.0;
+        *term *= expected / *k;
+    };
+    while k < count {
+        next(&mut k, &mut term);
+    }
+    let mut tail = 0.0;
+    while term > 1e-20 {
+        tail += term;
+        next(&mut k, &mut term);
+    }
+    tail
 }
 
 /// The value that chi-square exceeds with a probability of 3 in a million (Wilson and Hilferty).

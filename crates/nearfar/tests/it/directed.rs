@@ -195,7 +195,7 @@ fn what_directed_graphs_do_not_support_is_refused_with_a_way_out() {
     assert_eq!(
         found,
         [
-            "landmark is a law of undirected graphs; use --negatives landmark-approx, or omit \
+            "landmark is a law of undirected graphs; use --negatives landmark-approx or omit \
              --directed",
             "undirected distances between some pairs need exact distances; use --negatives distance \
              or --far auto",
@@ -209,7 +209,7 @@ fn what_directed_graphs_do_not_support_is_refused_with_a_way_out() {
     };
     for model in [Model::Gcn, Model::Sage, Model::Gae, Model::Vgae, Model::Node2vec] {
         let error = train(TrainConfig { model, ..Default::default() });
-        assert!(error.ends_with("omit --directed, or use --model deepwalk"), "{error}");
+        assert!(error.ends_with("omit --directed or use --model deepwalk"), "{error}");
     }
     for trainer in [Trainer::Batch, Trainer::Exact] {
         let error = train(TrainConfig { trainer: Some(trainer), ..Default::default() });

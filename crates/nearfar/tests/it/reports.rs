@@ -82,9 +82,17 @@ fn edges_labels_and_similarities_are_in_the_page() {
         .filter(|(a, b)| a < b)
         .collect();
     assert_eq!(edges(page.section("edges").unwrap(), 2000), expected);
-    let first = page.section("labels").unwrap().as_chunks::<2>().0;
+    let columns = page.header["columns"].as_array().unwrap();
+    let names: Vec<&str> = columns.iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["label", "community", "component", "degree", "core number"]);
+    assert_eq!(columns[0]["groups"], serde_json::json!(labels.names));
+    let first = page.section(columns[0]["section"].as_str().unwrap()).unwrap().as_chunks::<2>().0;
     for (bytes, of) in first.iter().zip(&labels.of) {
         assert_eq!(u32::from(u16::from_le_bytes(*bytes)), of[0]);
+    }
+    let degrees = page.section(columns[3]["section"].as_str().unwrap()).unwrap().as_chunks::<4>().0;
+    for (node, bytes) in degrees.iter().enumerate() {
+        assert!(f32::from_le_bytes(*bytes).total_cmp(&(graph.degree(node as Node) as f32)).is_eq());
     }
     assert_eq!(page.section("tsne").unwrap().len(), 8000);
     assert!(page.section("names").is_none(), "the ids 0, 1, 2, … are not stored");
@@ -93,19 +101,19 @@ fn edges_labels_and_similarities_are_in_the_page() {
     assert_eq!(page.header["map"]["fitted"], 50);
 }
 
-/// Too many nodes and dimensions for a page: a sample of nodes, in fewer dimensions, with a note.
+/// Too many nodes and dimensions for a page: a sample of nodes, in fewer dimensions.
 #[test]
 fn large_embeddings_are_sampled() {
     let ids = NodeIds::StringIds((0..100_500).map(|node| format!("node {node}")).collect());
     let embedding = random(100_500, 128, ids);
-    let config = ReportConfig { points: 10, ..Default::default() };
+    let config = ReportConfig { points: 10, map_nodes: 100_000, ..Default::default() };
     let page = report(&Subject::new("large", &embedding), &config).unwrap();
     assert!(page.len() < 12_000_000, "{}", page.len());
     let page = Unpacked::new(&page);
     assert_eq!((&page.header["nodes"], &page.header["shown"]), (&100_500.into(), &100_000.into()));
-    assert!(page.header["notes"][0].as_str().unwrap().contains("100000 of 100500 nodes"));
     let ids: Vec<String> = serde_json::from_slice(page.section("names").unwrap()).unwrap();
-    assert_eq!(ids.len(), 100_000);
+    assert_eq!(ids.len(), 100_500, "nodes that are not on the map are found as well");
+    assert!(page.section("rows").is_some(), "which nodes are on the map");
     let dims = page.header["similarity"]["dims"].as_u64().unwrap();
     assert!((32..128).contains(&dims), "{dims}");
 }
