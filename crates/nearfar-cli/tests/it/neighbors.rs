@@ -83,7 +83,7 @@ fn wrong_input() {
     error: short.w2v:1: the header says 3 vectors, found 2
     error: nan.tsv: the vector of node 'bob' (row 1) has NaN in dimension 0; training diverged: lower the learning rate
     error: empty.npy: cannot read: the file is truncated; download or write it again
-    error: text.parquet: cannot read: Parquet error: Invalid Parquet file. Corrupt footer; the file is truncated or not Parquet: download or write it again
+    error: text.parquet: cannot read: Parquet error: the file does not end with the magic bytes PAR1; the file is truncated or not Parquet: download or write it again
     error: text.safetensors: cannot read: header too large; the file is truncated or not safetensors: write it again
     ");
     nearfar(&["neighbors", "no/such.npy", "ann"]).assert().code(1);

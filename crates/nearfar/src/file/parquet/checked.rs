@@ -53,6 +53,9 @@ impl CheckedFile {
         const END: u64 = 8;
         const DEPTH: usize = 64;
         let end = self.get_bytes(self.len.saturating_sub(END), END as usize)?;
+        if !matches!(&end[4..], b"PAR1" | b"PARE") {
+            return Err(broken("the file does not end with the magic bytes PAR1"));
+        }
         let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]);
         let start = (self.len - END).checked_sub(length.into());
         let start = start.ok_or_else(|| broken("the footer is longer than the file"))?;
