@@ -146,7 +146,8 @@ pub(crate) fn embed(
         let checkpoints = checkpoints.map(|it| it.on_any_kernel(keep.resume_anyway));
         let mut observer = Observer { caller, recorder: Recorder::new(log, checkpoints) };
         let budget = Budget { memory, ..Default::default() };
-        let parts = Parts { init: init.as_deref(), ..Default::default() };
+        let backend = nearfar_cuda::backend(settings.train.device);
+        let parts = Parts { init: init.as_deref(), backend, ..Default::default() };
         let embedding = nearfar::embed_with(&graph, &settings, &budget, parts, &mut observer)?;
         observer.recorder.finish()?;
         Ok(if text_ids { record_text_ids(embedding) } else { embedding })

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::budget::Budget;
 use crate::embedding::Embedding;
 use crate::encode::Encoder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::simd::InstructionSet;
 use crate::train::backend::{self, Backend, Task};
 use crate::train::update::{Changes, Update};
-use crate::train::{Event, From, Settings, Sink, TrainPlan, given};
+use crate::train::{Device, Event, From, Settings, Sink, TrainPlan, given};
 
 /// Trains a vector for every node of a graph.
 ///
@@ -128,6 +128,10 @@ pub(crate) fn embed_changes(
     let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set, init };
     let backend = match (parts.backend, parts.init.zip(changes)) {
         (Some(build), _) => build(task)?,
+        (None, _) if plan.device != Device::Cpu => {
+            let message = "this program was built without support for GPUs";
+            return Err(Error::option("device", plan.device, message));
+        }
         (None, Some((old, changes))) => Box::new(Update::new(task, old, changes)),
         (None, None) => task.backend()?,
     };

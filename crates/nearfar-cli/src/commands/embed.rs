@@ -121,6 +121,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     args.options.complete(given)?;
     args.check_outputs()?;
     args.check_contexts()?;
+    let backend = nearfar_cuda::backend(args.options.settings.train.device);
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
@@ -130,8 +131,9 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let observer = Observer::new(args.output.recorder()?, quiet)?;
     let init = args.init.as_deref().map(Embedding::load).transpose()?;
     let observed = (observer, scoring.as_ref());
+    let parts = Parts { init: init.as_ref(), backend, ..Default::default() };
     let (embedding, mut run) =
-        args.options.embed(&graph, read_bytes, init.as_ref(), observed, quiet)?;
+        args.options.embed(&graph, read_bytes, parts, observed, quiet)?;
     drop(init);
     let save = Instant::now();
     embedding.save(output, *format)?;
@@ -261,22 +263,20 @@ impl Options {
         self.complete(given)
     }
 
-    /// Trains vectors of a graph, whose reading took so much memory, from given ones if there are any.
+    /// Trains vectors of a graph, whose reading took so much memory, with parts of the caller's.
     /// Returns them with the record of the run, which the caller completes.
     pub(super) fn embed(
         &self,
         graph: &Arc<Graph>,
         so_far: u64,
-        init: Option<&Embedding>,
+        parts: Parts<'_>,
         (mut observer, scoring): (Observer, Option<&Scoring>),
         quiet: bool,
     ) -> anyhow::Result<(Embedding, Completed)> {
         let reserved = scoring.map_or(0, |s| s.memory(graph.nodes(), self.settings.train.dim));
         let budget = Budget { memory: self.max_memory, reserved, so_far, ..Default::default() };
-        let embed = |sink: &mut dyn Sink| {
-            let parts = Parts { init, ..Default::default() };
-            nearfar::embed_with(graph, &self.settings, &budget, parts, sink)
-        };
+        let embed =
+            |sink: &mut dyn Sink| nearfar::embed_with(graph, &self.settings, &budget, parts, sink);
         let embedding = match scoring {
             None => embed(&mut observer)?,
             Some(scoring) => {

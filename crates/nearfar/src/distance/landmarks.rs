@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::diameter::has_long_distances;
 use super::levels::Levels;
-use super::table::{Buffers, HopCell, measure};
+use super::table::{Buffers, CellArray, HopCell, measure};
 use crate::budget::product;
 use crate::graph::{Components, Graph, Node};
 use crate::memory;
@@ -147,6 +147,11 @@ impl<T: HopCell> Landmarks<T> {
     /// Whether there are no landmarks.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// The distances between landmarks, row by row.
+    pub fn cells_by_row(&self) -> CellArray<'_> {
+        T::array(&self.p2p)
     }
 
     /// The largest distance between two landmarks of a component.

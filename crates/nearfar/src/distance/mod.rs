@@ -23,7 +23,7 @@ pub use outliers::{OutlierConfig, outliers};
 pub use paths::{Along, ShortestPaths};
 pub use routes::Routes;
 pub use summary::DistanceSummary;
-pub use table::{HopCell, HopRows, HopTable};
+pub use table::{CellArray, HopCell, HopRows, HopTable};
 
 use std::str::FromStr;
 

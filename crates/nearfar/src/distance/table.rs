@@ -18,6 +18,31 @@ pub trait HopCell: Copy + Default + Ord + Send + Sync + 'static {
     fn from_hops(hops: u32) -> Self;
     /// The distance, as an index.
     fn index(self) -> usize;
+    /// Distances by the size of their cells.
+    fn array(cells: &[Self]) -> CellArray<'_>;
+}
+
+/// Distances in cells of one, two or four bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum CellArray<'a> {
+    /// One byte each.
+    U8(&'a [u8]),
+    /// Two bytes each.
+    U16(&'a [u16]),
+    /// Four bytes each.
+    U32(&'a [u32]),
+}
+
+impl CellArray<'_> {
+    /// The distance in a cell.
+    #[inline]
+    pub fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::U8(cells) => u32::from(cells[at]),
+            Self::U16(cells) => u32::from(cells[at]),
+            Self::U32(cells) => cells[at],
+        }
+    }
 }
 
 impl HopCell for u8 {
@@ -28,6 +53,9 @@ impl HopCell for u8 {
     #[inline]
     fn index(self) -> usize {
         usize::from(self)
+    }
+    fn array(cells: &[Self]) -> CellArray<'_> {
+        CellArray::U8(cells)
     }
 }
 
@@ -40,6 +68,9 @@ impl HopCell for u16 {
     fn index(self) -> usize {
         usize::from(self)
     }
+    fn array(cells: &[Self]) -> CellArray<'_> {
+        CellArray::U16(cells)
+    }
 }
 
 impl HopCell for u32 {
@@ -50,6 +81,9 @@ impl HopCell for u32 {
     #[inline]
     fn index(self) -> usize {
         self as usize
+    }
+    fn array(cells: &[Self]) -> CellArray<'_> {
+        CellArray::U32(cells)
     }
 }
 
@@ -113,6 +147,11 @@ impl<T: HopCell> HopRows<T> {
             cells.filter(|(cell, _)| cell.index() == 0).for_each(|(cell, &other)| *cell = other);
         }
         Some(self)
+    }
+
+    /// All distances, row by row.
+    pub fn cells(&self) -> CellArray<'_> {
+        T::array(&self.cells)
     }
 
     /// The distances from one source.

@@ -131,6 +131,11 @@ impl Graph {
         self.offsets.partition_point(|&start| start <= at).saturating_sub(1) as Node
     }
 
+    /// Where the neighbours of each node begin in [`targets`](Self::targets), and the end.
+    pub(crate) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
     /// The neighbours of all nodes, one node after the other.
     #[inline]
     pub(crate) fn targets(&self) -> &[Node] {

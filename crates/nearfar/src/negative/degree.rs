@@ -1,6 +1,6 @@
 //! Negatives by degree, as in word2vec.
 
-use super::NegativeSampler;
+use super::{LawArrays, NegativeSampler};
 use crate::budget::product;
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Graph, Node};
@@ -65,5 +65,10 @@ impl NegativeSampler for Degree {
     fn weights(&self, centre: Node, out: &mut [f64]) {
         out.copy_from_slice(&self.weights);
         out[centre as usize] = 0.0;
+    }
+
+    fn arrays(&self) -> Option<LawArrays<'_>> {
+        let dominant = self.dominant.as_ref().map(|(node, table)| (*node, table.cells()));
+        Some(LawArrays::Alias { all: self.all.cells(), dominant })
     }
 }

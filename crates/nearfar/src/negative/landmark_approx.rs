@@ -20,9 +20,11 @@
 //! the weight changes by at most a factor of two, so that half of the draws from a band are accepted.
 //! Nodes of other components, whose distance is a + `far` + h, have bands of their own.
 
+mod arrays;
+
 use rayon::prelude::*;
 
-use super::NegativeSampler;
+use super::{LawArrays, NegativeSampler};
 use super::bands::Bands;
 use super::cells::Cells;
 use super::landmark_index::LandmarkIndex;
@@ -413,6 +415,10 @@ impl<T: HopCell> NegativeSampler for LandmarkApprox<T> {
             Some(proposal) => self.fill_from_uniform(centre, &proposal, rng, out),
             None => self.fill_by_bands(centre, rng, out),
         }
+    }
+
+    fn arrays(&self) -> Option<LawArrays<'_>> {
+        Some(LawArrays::Landmarks(self.as_arrays()))
     }
 
     fn weights(&self, centre: Node, out: &mut [f64]) {

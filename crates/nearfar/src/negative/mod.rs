@@ -1,5 +1,6 @@
 //! Stage 4, negatives: the laws that negative samples are drawn from.
 
+mod arrays;
 mod bands;
 mod cells;
 mod clusters;
@@ -20,6 +21,8 @@ mod routes;
 mod table;
 mod uniform;
 
+pub use crate::distance::CellArray;
+pub use arrays::{HopArrays, HopRow, LandmarkArrays, LandmarkRow, LawArrays, Proposal};
 pub use config::{LandmarkCount, NegativeConfig, Negatives, Strategy};
 pub use plan::{Demand, NegativePlan};
 
@@ -83,5 +86,12 @@ pub trait NegativeSampler: Send + Sync {
     /// all other nodes has none.
     fn has_negatives(&self, _centre: Node) -> bool {
         true
+    }
+
+    /// What the law is made of, if backends on other devices can draw from it themselves. The draws of
+    /// centres that the arrays leave out, and of laws without arrays, come from
+    /// [`fill`](Self::fill).
+    fn arrays(&self) -> Option<LawArrays<'_>> {
+        None
     }
 }

@@ -67,6 +67,11 @@ impl RejectionSampler {
         }
     }
 
+    /// The bound that proposals are accepted by; `None` where some items are drawn from a list.
+    pub(super) fn bound(&self) -> Option<f64> {
+        self.heavy.is_none().then_some(self.cutoff)
+    }
+
     /// Fills `out` with draws. `propose` returns an item and a uniform number in [0, 1), `weight`
     /// looks up the weight of an item, and `heavy` maps an entry of the heavy list to an item.
     #[inline]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::NegativeSampler;
+use super::{HopArrays, HopRow, LawArrays, NegativeSampler};
 use super::law::DistanceLaw;
 use super::other_components::OtherComponents;
 use super::rejection::RejectionSampler;
@@ -186,6 +186,20 @@ impl<T: HopCell> NegativeSampler for TableSampler<T> {
             *weight = self.powers[cell.index()].max(low).min(high);
         }
         out[centre as usize] = 0.0;
+    }
+
+    /// Rows with a list of heavy items are left out.
+    fn arrays(&self) -> Option<LawArrays<'_>> {
+        let row = |row: &BoundedRow| HopRow {
+            low: row.low,
+            high: row.high,
+            bound: row.sampler.bound().unwrap_or(0.0),
+        };
+        Some(LawArrays::Hops(HopArrays {
+            cells: self.hops.cells(),
+            powers: &self.powers,
+            rows: self.rows.iter().map(row).collect(),
+        }))
     }
 }
 

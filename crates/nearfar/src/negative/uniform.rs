@@ -1,6 +1,6 @@
 //! Uniform negatives: every other node with the same probability.
 
-use super::NegativeSampler;
+use super::{LawArrays, NegativeSampler};
 use crate::graph::Node;
 use crate::rng::Rng;
 
@@ -21,5 +21,9 @@ impl NegativeSampler for Uniform {
     fn weights(&self, centre: Node, out: &mut [f64]) {
         out.fill(1.0);
         out[centre as usize] = 0.0;
+    }
+
+    fn arrays(&self) -> Option<LawArrays<'_>> {
+        Some(LawArrays::Uniform)
     }
 }

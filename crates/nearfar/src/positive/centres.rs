@@ -38,6 +38,12 @@ impl CentreWeights {
         degree.powf(self.power) / self.mean
     }
 
+    /// The weights of all nodes; `None` if they are equal.
+    pub(super) fn all(&self, graph: &Graph) -> Option<Vec<f64>> {
+        let nodes = 0..graph.nodes() as Node;
+        (self.power != 0.0).then(|| nodes.map(|node| self.of(graph, node)).collect())
+    }
+
     /// The number of walks from a node where `walks` are taken per node on average. Stochastic
     /// rounding: the expected number is exact.
     pub(super) fn walks(&self, graph: &Graph, node: Node, walks: usize, rng: &mut Rng) -> usize {

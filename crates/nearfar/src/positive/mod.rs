@@ -12,7 +12,7 @@ pub use node2vec::Node2Vec;
 pub use walk::Walk;
 
 use crate::graph::Node;
-use crate::rng::Rng;
+use crate::rng::{AliasCell, Rng};
 
 /// A source of walks, shared by all threads.
 ///
@@ -57,4 +57,24 @@ pub trait PositiveSource: Send + Sync {
     fn walks_from(&self, _start: Node, walks: usize, _rng: &mut Rng) -> usize {
         walks
     }
+
+    /// What walks are made of, if backends on other devices can take them themselves.
+    fn arrays(&self) -> Option<WalkArrays<'_>> {
+        None
+    }
+}
+
+/// What first-order walks are made of. A step from a node is to the target at one of the places between
+/// its offsets: a uniform one, or by the alias table of the node.
+#[derive(Debug)]
+pub struct WalkArrays<'a> {
+    /// Where the targets of each node begin, and the end.
+    pub offsets: &'a [usize],
+    /// The targets of all nodes.
+    pub targets: &'a [Node],
+    /// The alias tables of all nodes, in a weighted graph.
+    pub tables: Option<Vec<AliasCell>>,
+    /// How often each node is a centre, 1 on average, unless all are equally often. From a node of
+    /// weight w come `walks * w + u` walks, rounded down, with the first number u of its stream.
+    pub centres: Option<Vec<f64>>,
 }

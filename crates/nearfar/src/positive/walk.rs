@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{CentreWeights, PositiveSource};
+use super::{CentreWeights, PositiveSource, WalkArrays};
 use crate::graph::{Graph, Node};
 use crate::rng::{Alias, Rng};
 
@@ -98,6 +98,22 @@ impl PositiveSource for Walk {
             *slot = node;
         }
         out.len()
+    }
+
+    /// `None` if a node's weights are all zero, so that walks end there.
+    fn arrays(&self) -> Option<WalkArrays<'_>> {
+        let tables = match &self.steps {
+            StepSampler::Uniform => None,
+            StepSampler::Weighted(tables) => {
+                let cells = tables.iter().flatten().flat_map(Alias::cells);
+                let cells: Vec<_> = cells.copied().collect();
+                (cells.len() == self.graph.arcs()).then_some(())?;
+                Some(cells)
+            }
+        };
+        let (offsets, targets) = (self.graph.offsets(), self.graph.targets());
+        let centres = self.centres.all(&self.graph);
+        Some(WalkArrays { offsets, targets, tables, centres })
     }
 
     fn walks(&self, starts: &[Node], rngs: &mut [Rng], out: &mut [Node]) {

@@ -8,11 +8,14 @@ use super::Rng;
 #[derive(Clone, Debug)]
 pub(crate) struct Alias(Vec<AliasCell>);
 
-#[derive(Clone, Copy, Debug)]
-struct AliasCell {
+/// A cell of an alias table: a draw takes a uniform cell, and then one of two items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct AliasCell {
     /// The cell's own item is drawn with probability `own` / 2³².
-    own: u32,
-    alias: u32,
+    pub own: u32,
+    /// The other item.
+    pub alias: u32,
 }
 
 impl Alias {
@@ -40,6 +43,11 @@ impl Alias {
         }
         // The remaining items are 1 up to rounding: each is its own alias.
         Some(Self(cells))
+    }
+
+    /// The cells, one for each item.
+    pub(crate) fn cells(&self) -> &[AliasCell] {
+        &self.0
     }
 
     /// Draws an item.

@@ -15,6 +15,7 @@
 mod alias;
 
 pub(crate) use alias::Alias;
+pub use alias::AliasCell;
 
 /// What a stream is used for. Results depend on these numbers: they must never change or be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 /// The error 1 − σ(x) and the loss −log σ(x) to within 10⁻⁶, with x clamped to ±30. NaN stays NaN, so
 /// the loss of a run that diverges is NaN.
 #[inline(always)]
-pub(crate) fn sigmoid_loss(x: f32) -> (f32, f32) {
+pub fn sigmoid_loss(x: f32) -> (f32, f32) {
     let e = exp(-x.clamp(-30.0, 30.0));
     (e / (1.0 + e), ln(1.0 + e))
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::device::Device;
 use super::start::Start;
 use crate::error::{Error, Problem, Result};
 use crate::setting::parsed;
@@ -81,6 +82,10 @@ pub struct TrainConfig {
     /// vectors on other machines [default: the fastest of this machine]
     #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Training", hide_default_value = true, default_value_t = Self::default().kernel))]
     pub kernel: Kernel,
+    /// Device that trains: `cpu`, `cuda` or, of several GPUs, `cuda:N`. Vectors of a GPU are not those of
+    /// the CPU
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DEVICE", help_heading = "Training", default_value_t = Self::default().device))]
+    pub device: Device,
     /// Random seed; the result does not depend on the number of threads
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().seed))]
     pub seed: u64,
@@ -251,6 +256,7 @@ impl Default for TrainConfig {
             smoothing: None,
             negative_weight: 1.0,
             kernel: Kernel::Auto,
+            device: Device::Cpu,
             seed: 0,
         }
     }
@@ -328,6 +334,16 @@ impl TrainConfig {
                 text("only the stream trainer has context vectors")
                     .set("order", 1)
                     .set("trainer", "stream")
+            }
+            Trainer::Batch | Trainer::Exact if self.device != Device::Cpu => {
+                text("only the stream trainer trains on a GPU")
+                    .omit("device")
+                    .set("trainer", "stream")
+            }
+            Trainer::Stream if self.device != Device::Cpu && self.dim > Device::LARGEST_DIM => {
+                text("vectors of more than 1024 dimensions are trained on the CPU")
+                    .omit("device")
+                    .set("dim", Device::LARGEST_DIM)
             }
             Trainer::Batch if self.l2 != L2::Auto => {
                 text("the batch trainer has no L2 regularisation")

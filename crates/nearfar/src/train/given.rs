@@ -37,7 +37,7 @@ pub(super) fn bytes(graph: &Graph) -> u64 {
 }
 
 /// Fills rows of `stride` numbers with initial vectors: from given ones, or else as planned.
-pub(crate) fn initial(
+pub fn initial(
     plan: &TrainPlan,
     graph: &Arc<Graph>,
     given: Option<&Embedding>,

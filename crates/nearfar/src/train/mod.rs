@@ -6,6 +6,7 @@
 pub(crate) mod backend;
 mod batch;
 mod config;
+mod device;
 #[doc(hidden)]
 pub mod exact;
 pub(crate) mod given;
@@ -22,7 +23,10 @@ pub(crate) mod update;
 
 pub use backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 pub use config::{Kernel, L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
+pub use device::Device;
 pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
+#[doc(hidden)]
+pub use given::initial;
 pub(crate) use plan::From;
 pub use plan::TrainPlan;
 pub use settings::Settings;

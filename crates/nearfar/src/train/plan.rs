@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::batch;
 use super::config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
+use super::device::Device;
 use super::exact::Objective;
 use super::given;
 use super::l2::effective_rank;
@@ -70,6 +71,8 @@ pub struct TrainPlan {
     pub seed: u64,
     /// The instruction set of the arithmetic.
     pub kernel: InstructionSet,
+    /// Where it is done.
+    pub device: Device,
     /// Parts that an epoch is cut into, each sampled and trained by itself, so that no node moves far
     /// in a pass and its pairs fit memory.
     pub passes: usize,
@@ -125,6 +128,9 @@ impl TrainPlan {
         }
         let mut plan = Self::resolve(settings, graph, settings.train.kernel.resolve()?);
         (plan.init, plan.updated) = (from.init, from.updated);
+        if from.updated.is_some() && plan.device != Device::Cpu {
+            return Err(Error::conflict(Problem::from("updates train on the CPU").omit("device")));
+        }
         if from.updated.is_some() {
             update::resolve(&mut plan);
         }
@@ -195,6 +201,7 @@ impl TrainPlan {
             negative_weight: config.negative_weight,
             seed: config.seed,
             kernel,
+            device: config.device,
             passes: 1,
             passes_ahead: 1,
             negatives: NegativePlan::uniform(),
@@ -292,12 +299,12 @@ impl TrainPlan {
     }
 
     /// Windows in a walk.
-    pub(super) fn windows(&self) -> usize {
+    pub fn windows(&self) -> usize {
         self.length - self.window + 1
     }
 
     /// The sizes of an SGD step with this λ, after this fraction of the run.
-    pub(super) fn step(&self, l2: f64, done: f64) -> Step {
+    pub fn step(&self, l2: f64, done: f64) -> Step {
         let rate = self.lr * (1.0 - done);
         let negative = rate / self.k as f64;
         Step {
@@ -360,6 +367,9 @@ impl TrainPlan {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
+        if self.device != Device::Cpu {
+            all.insert("device".to_owned(), self.device.name().into());
+        }
         if let Some(init) = self.init {
             all.insert("init".to_owned(), format!("{init:016x}").into());
         }

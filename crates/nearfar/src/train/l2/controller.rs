@@ -39,11 +39,14 @@ use crate::simd::InstructionSet;
 const LEAST: f64 = 1e-4;
 const MOST: f64 = 0.75;
 
+/// How often λ is adjusted in a run, at most.
+const ADJUSTMENTS: usize = 15;
+
 /// λ and what controls it.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::train) struct L2Controller {
+pub struct L2Controller {
     /// λ.
-    pub(in crate::train) lambda: f64,
+    pub lambda: f64,
     /// The instruction set of the arithmetic.
     set: InstructionSet,
     /// The effective rank to reach; `None` if λ is constant.
@@ -67,7 +70,7 @@ struct Observation {
 
 impl L2Controller {
     /// The controller at the start of a run.
-    pub(in crate::train) fn new(l2: L2, graph: &Graph, dim: usize, set: InstructionSet) -> Self {
+    pub fn new(l2: L2, graph: &Graph, dim: usize, set: InstructionSet) -> Self {
         let connected = (0..graph.nodes() as u32).filter(|&node| has_edge(graph, node)).count();
         let (lambda, target) = match l2 {
             L2::Auto => (0.1, Some(target(graph, connected, dim))),
@@ -79,21 +82,25 @@ impl L2Controller {
 
     /// Adjusts λ after an epoch, counted from 0, of some `epochs`: at most 15 times in a run, as the
     /// rank takes some milliseconds to measure. Returns the effective rank, if it was measured.
-    pub(in crate::train) fn after<'a>(
+    pub fn after<'a>(
         &mut self,
         epoch: usize,
         epochs: usize,
         rows: impl ExactSizeIterator<Item = &'a [f32]> + Clone,
         dim: usize,
     ) -> Option<f64> {
-        const ADJUSTMENTS: usize = 15;
-        let between = epochs.div_ceil(ADJUSTMENTS);
-        if !(epoch + 1).is_multiple_of(between) {
+        if !self.is_due(epoch, epochs) {
             return None;
         }
+        let between = epochs.div_ceil(ADJUSTMENTS);
         // A thousand rows show the rank as well as all.
         let step = rows.len().div_ceil(1024).max(1);
         self.adjust(rows.step_by(step), dim, (epochs - epoch - 1) / between)
+    }
+
+    /// Whether [`after`](Self::after) looks at the rows after this epoch.
+    pub fn is_due(&self, epoch: usize, epochs: usize) -> bool {
+        (epoch + 1).is_multiple_of(epochs.div_ceil(ADJUSTMENTS))
     }
 
     /// Adjusts λ after an epoch, of which `left` remain. Returns the effective rank of the rows, if
@@ -121,13 +128,13 @@ impl L2Controller {
     }
 
     /// What changes while training, as numbers for a checkpoint.
-    pub(in crate::train) fn state(&self) -> [f64; 4] {
+    pub fn state(&self) -> [f64; 4] {
         let last = self.last.unwrap_or(Observation { rank: f64::NAN, size: f64::NAN });
         [self.lambda, self.most, last.rank, last.size]
     }
 
     /// Continues from what [`state`](Self::state) returned; `None` if it cannot be that.
-    pub(in crate::train) fn restore(&mut self, [lambda, most, rank, size]: [f64; 4]) -> Option<()> {
+    pub fn restore(&mut self, [lambda, most, rank, size]: [f64; 4]) -> Option<()> {
         let observed = |value: f64| value.is_finite() && value >= 0.0;
         let valid = match self.target {
             None => lambda.to_bits() == self.lambda.to_bits(),

@@ -1,0 +1,3 @@
+#include "random.cuh"
+#include "sampling.cuh"
+#include "training.cuh"

@@ -1,0 +1,45 @@
+//! Training on NVIDIA GPUs, for [`nearfar`].
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use nearfar::graph::{ReadOptions, read};
+//! use nearfar::train::{Device, Settings, TrainConfig};
+//! use nearfar::{Budget, Parts};
+//!
+//! let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
+//! let train = TrainConfig { device: Device::Cuda(0), ..Default::default() };
+//! let settings = Settings { train, ..Default::default() };
+//! let parts = Parts { backend: nearfar_cuda::backend(settings.train.device), ..Default::default() };
+//! let embedding = nearfar::embed_with(&graph, &settings, &Budget::default(), parts, &mut ())?;
+//! # Ok::<(), nearfar::Error>(())
+//! ```
+//!
+//! Neither building nor running it needs the CUDA toolkit: the driver is loaded at run time, and the
+//! kernels are PTX that is part of the program (`scripts/make-kernels`).
+
+mod engine;
+mod gpu;
+mod host;
+mod shape;
+mod stream;
+#[doc(hidden)]
+pub mod testing;
+mod twin;
+
+use nearfar::BuildBackend;
+use nearfar::train::Device;
+
+use gpu::{Gpu, Starting};
+use stream::Stream;
+
+/// What builds the trainer of a device; `None` for the CPU. A GPU starts at once, in the background, as
+/// its driver takes about as long as reading a graph.
+pub fn backend(device: Device) -> Option<BuildBackend<'static>> {
+    let Device::Cuda(number) = device else { return None };
+    let starting = Starting::new(number);
+    Some(Box::new(move |task| {
+        let device = starting.finish()?;
+        let stream = Stream::new(task, |shape, task| Gpu::new(device, shape, task))?;
+        Ok(Box::new(stream))
+    }))
+}
