@@ -20,7 +20,7 @@ ORDER = [
     "growth",
     "samplers",
 ]
-ORDER += ["embed", "draws", "training", "large"]
+ORDER += ["embed", "draws", "training", "large", "gpu"]
 # The fields that name a case.
 CASE = ["graph", "system", "setting", "threads", "judge"]
 

@@ -1,3 +1,5 @@
 #include "random.cuh"
 #include "sampling.cuh"
 #include "training.cuh"
+#include "matrices.cuh"
+#include "exact.cuh"

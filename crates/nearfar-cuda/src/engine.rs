@@ -1,14 +1,27 @@
 //! What trains: a GPU, or the plain Rust twin of its kernels.
 
+use std::sync::Arc;
+
 use nearfar::Result;
-use nearfar::graph::Node;
+use nearfar::graph::{Graph, Node};
 use nearfar::negative::{LawArrays, NegativeSampler};
+use nearfar::train::Task;
 
 use crate::host::Drawn;
 use crate::shape::{Pass, Step};
 
 /// Samples passes and takes steps. Both implementations give the same bytes.
 pub(crate) trait Engine: Send {
+    /// Fills the vectors with initial ones; `false` if that is left to the caller.
+    fn start(&mut self, _task: &Task<'_>) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Smooths the vectors so many times; `false` if that is left to the caller.
+    fn smooth(&mut self, _graph: &Arc<Graph>, _times: usize) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Replaces the vectors, and those of nodes as contexts.
     fn set(&mut self, vectors: &[f32], contexts: Option<&[f32]>) -> Result<()>;
 

@@ -27,9 +27,9 @@ pub mod testing;
 mod twin;
 
 use nearfar::BuildBackend;
-use nearfar::train::Device;
+use nearfar::train::{Device, Trainer};
 
-use gpu::{Gpu, Starting};
+use gpu::{Exact, Gpu, Starting};
 use stream::Stream;
 
 /// What builds the trainer of a device; `None` for the CPU. A GPU starts at once, in the background, as
@@ -39,6 +39,9 @@ pub fn backend(device: Device) -> Option<BuildBackend<'static>> {
     let starting = Starting::new(number);
     Some(Box::new(move |task| {
         let device = starting.finish()?;
+        if task.plan.trainer == Trainer::Exact {
+            return Ok(Box::new(Exact::new(device, &task)?));
+        }
         let stream = Stream::new(task, |shape, task| Gpu::new(device, shape, task))?;
         Ok(Box::new(stream))
     }))

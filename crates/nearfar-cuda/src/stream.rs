@@ -13,7 +13,7 @@
 //! bytes are those of any GPU, and of the [twin](crate::twin).
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use nearfar::graph::Graph;
 use nearfar::simd::LANES;
@@ -28,6 +28,7 @@ use crate::shape::{Shape, Step};
 /// The trainer.
 pub(crate) struct Stream<'a, E> {
     plan: &'a TrainPlan,
+    graph: &'a Arc<Graph>,
     shape: Shape,
     engine: E,
     host: Host<'a>,
@@ -50,13 +51,15 @@ impl<'a, E: Engine> Stream<'a, E> {
         let on_host = walks.is_none();
         drop((walks, law));
         let mut engine = build(shape, &task)?;
-        let mut vectors = vec![0.0; shape.nodes * shape.stride];
-        initial(plan, graph, task.init, shape.stride, &mut vectors);
-        let contexts = shape.has_contexts.then(|| vec![0.0; vectors.len()]);
-        engine.set(&vectors, contexts.as_deref())?;
+        if task.init.is_some() || !engine.start(&task)? {
+            let mut vectors = vec![0.0; shape.nodes * shape.stride];
+            initial(plan, graph, task.init, shape.stride, &mut vectors);
+            let contexts = shape.has_contexts.then(|| vec![0.0; vectors.len()]);
+            engine.set(&vectors, contexts.as_deref())?;
+        }
         let host = Host::new(plan, task.positives, negatives, on_host, centres);
         let l2 = controller(plan, graph);
-        Ok(Self { plan, shape, engine, host, l2, downloaded: OnceLock::new() })
+        Ok(Self { plan, graph, shape, engine, host, l2, downloaded: OnceLock::new() })
     }
 
     /// The engine.
@@ -158,13 +161,21 @@ impl<E: Engine> Backend for Stream<'_, E> {
         self.engine.set(&padded, has_contexts.then_some(&contexts))
     }
 
+    fn smooth(&mut self, times: usize) -> Result<bool> {
+        self.downloaded = OnceLock::new();
+        self.engine.smooth(self.graph, times)
+    }
+
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
         self.into_both().0
     }
 
-    fn into_both(self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
-        let view = self.vectors();
-        let vectors = view.to_vec();
+    fn into_both(mut self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
+        let vectors = match self.vectors() {
+            // Copied once more only where rows are padded.
+            view if view.stride > view.dim => view.to_vec(),
+            _ => self.downloaded.take().unwrap_or_default(),
+        };
         let contexts = self.engine.contexts().ok().flatten();
         let contexts = contexts.map(|values| {
             VectorView { values: &values, dim: self.plan.dim, stride: self.shape.stride }.to_vec()

@@ -7,7 +7,7 @@ use nearfar::graph::{EdgeList, Graph, NodeIds, Preset, ReadOptions, SynthConfig,
 use nearfar::negative::{NegativeConfig, NegativeSampler, Negatives};
 use nearfar::positive::{PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::{Device, Event, L2, Settings, Sink, Start, Task, TrainConfig, TrainPlan};
+use nearfar::train::{Device, Event, L2, Settings, Sink, Start, Task, TrainConfig, TrainPlan, Trainer};
 use nearfar::embedding::Embedding;
 use nearfar::{Budget, Parts};
 use nearfar_cuda::testing::{PTX, entries, twin};
@@ -132,13 +132,18 @@ fn sample_everything(device: Device) {
     }
 }
 
-/// The entries of node2vec come from the host on every device; here only training needs them.
+/// Runs from the same initial vectors on every device.
 fn trainings() -> Vec<(&'static str, Arc<Graph>, Settings)> {
     let large = SynthConfig { nodes: 3000, ..SynthConfig::preset(Preset::Moderate) };
     let large = Arc::new(synth(&large).unwrap().graph);
-    let train = |dim: usize| TrainConfig { dim, ..small() };
-    let second = TrainConfig { order: 2, ..small() };
-    let constant = TrainConfig { l2: L2::Value(0.2), start: Some(Start::Random), ..train(40) };
+    let train = |dim: usize| TrainConfig {
+        dim,
+        start: Some(Start::Random),
+        smoothing: Some(0),
+        ..small()
+    };
+    let second = TrainConfig { order: 2, ..train(16) };
+    let constant = TrainConfig { l2: L2::Value(0.2), ..train(40) };
     vec![
         ("karate", karate(), settings(train(20), Negatives::Distance)),
         ("parts", parts(true), settings(constant, Negatives::Degree)),
@@ -188,6 +193,63 @@ fn a_gpu_trains_the_bytes_of_the_twin() {
                 embedding.vectors().iter().map(|value| value.to_bits()).collect()
             };
             assert_eq!(bits(&gpu), bits(&twin), "{name}");
+        }
+    });
+}
+
+/// The products of some vectors, which do not depend on the signs of eigenvectors.
+fn products(embedding: &Embedding) -> Vec<f64> {
+    let rows: Vec<&[f32]> = embedding.vectors().chunks_exact(embedding.dim()).collect();
+    let rows: Vec<&[f32]> = rows.iter().step_by(rows.len().div_ceil(50)).copied().collect();
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum();
+    rows.iter().flat_map(|a| rows.iter().map(move |b| dot(a, b))).collect()
+}
+
+/// Compares products by their distance, relative to their size: single ones of small vectors may differ.
+fn close(name: &str, found: &Embedding, expected: &Embedding) {
+    let (found, expected) = (products(found), products(expected));
+    let size = |all: &mut dyn Iterator<Item = f64>| all.map(|x| x * x).sum::<f64>().sqrt();
+    let error = size(&mut found.iter().zip(&expected).map(|(a, b)| a - b));
+    let relative = error / size(&mut expected.iter().copied());
+    assert!(relative < 1e-2, "{name}: {relative}");
+}
+
+#[test]
+fn a_gpu_starts_and_smooths_as_the_cpu() {
+    on_gpu(|device| {
+        let large = SynthConfig { nodes: 3000, ..SynthConfig::preset(Preset::Moderate) };
+        let large = Arc::new(synth(&large).unwrap().graph);
+        for (name, graph) in [("karate", karate()), ("parts", parts(true)), ("synthetic", large)] {
+            for (dim, smoothing) in [(20, 0), (20, 2), (128, 2)] {
+                let still = TrainConfig { dim, lr: Some(1e-6), epochs: Some(1), ..small() };
+                let still = TrainConfig { smoothing: Some(smoothing), ..still };
+                let settings = settings(still, Negatives::Uniform);
+                let (gpu, cpu) = (train(&graph, &settings, device), train(&graph, &settings, Device::Cpu));
+                close(name, &gpu, &cpu);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_gpu_trains_on_all_pairs_as_the_cpu() {
+    on_gpu(|device| {
+        for law in [Negatives::Uniform, Negatives::Distance, Negatives::DistanceMin] {
+            for (name, graph) in [("karate", karate()), ("parts", parts(true))] {
+                for dim in [16, 100] {
+                    let exact = TrainConfig {
+                        dim,
+                        trainer: Some(Trainer::Exact),
+                        start: Some(Start::Random),
+                        epochs: Some(20),
+                        ..TrainConfig::default()
+                    };
+                    let mut settings = settings(exact, law);
+                    let expected = nearfar::embed(&graph, &settings, &Budget::default(), &mut ());
+                    settings.train.device = device;
+                    close(name, &train(&graph, &settings, device), &expected.unwrap());
+                }
+            }
         }
     });
 }

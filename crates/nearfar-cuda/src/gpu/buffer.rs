@@ -72,10 +72,49 @@ macro_rules! arguments {
     };
 }
 
-arguments!(Address, Pass, Step, CellsArgument, ListsArgument, RowsArgument);
+arguments!(
+    Address,
+    Pass,
+    Step,
+    CellsArgument,
+    ListsArgument,
+    RowsArgument,
+    SparseArgument,
+    WeightsArgument
+);
 
-// SAFETY: `unsigned int` of CUDA has 32 bits.
+/// `Sparse` of the kernels.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct SparseArgument {
+    pub(crate) offsets: Address,
+    pub(crate) targets: Address,
+    pub(crate) weights: Address,
+    pub(crate) left: Address,
+    pub(crate) right: Address,
+    pub(crate) scale: Address,
+    pub(crate) keep: Address,
+}
+
+/// `Weights` of the kernels.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct WeightsArgument {
+    pub(crate) hops: CellsArgument,
+    pub(crate) powers: Address,
+    pub(crate) low: Address,
+    pub(crate) high: Address,
+    pub(crate) factors: Address,
+}
+
+// SAFETY: the numbers of CUDA have the same sizes.
 unsafe impl Argument for u32 {}
+// SAFETY: as above.
+unsafe impl Argument for u64 {}
+// SAFETY: as above.
+unsafe impl Argument for f32 {}
+// SAFETY: as above.
+unsafe impl Argument for f64 {}
 
 impl<T: DeviceRepr> Buffer<T> {
     /// A copy of an array.
@@ -159,6 +198,39 @@ impl Open {
         (blocks, threads): (usize, u32),
         arguments: &[&dyn Argument],
     ) -> Result<()> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.launch_with(kernel, (blocks, threads), 0, arguments) }
+    }
+
+    /// The same with so many bytes of shared memory.
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch`](Self::launch).
+    pub(crate) unsafe fn launch_with(
+        &self,
+        kernel: &CudaFunction,
+        (blocks, threads): (usize, u32),
+        shared: u32,
+        arguments: &[&dyn Argument],
+    ) -> Result<()> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.launch_grid(kernel, (blocks, 1), threads, shared, arguments) }
+    }
+
+    /// The same with blocks in two dimensions.
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch`](Self::launch).
+    pub(crate) unsafe fn launch_grid(
+        &self,
+        kernel: &CudaFunction,
+        (blocks, parts): (usize, usize),
+        threads: u32,
+        shared: u32,
+        arguments: &[&dyn Argument],
+    ) -> Result<()> {
         if blocks == 0 {
             return Ok(());
         }
@@ -167,8 +239,8 @@ impl Open {
             // SAFETY: a launch copies as many bytes from there as the parameter has.
             launch.arg(unsafe { &*argument.pointer().cast::<u8>() });
         }
-        let grid_dim = (blocks as u32, 1, 1);
-        let config = LaunchConfig { grid_dim, block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
+        let grid_dim = (blocks as u32, parts as u32, 1);
+        let config = LaunchConfig { grid_dim, block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         // SAFETY: guaranteed by the caller.
         unsafe { launch.launch(config) }.map_err(|error| self.error(&error))?;
         Ok(())

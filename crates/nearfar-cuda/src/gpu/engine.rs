@@ -1,7 +1,9 @@
 //! Sampling and training on a device.
 
+use std::sync::Arc;
+
 use cudarc::driver::CudaFunction;
-use nearfar::graph::Node;
+use nearfar::graph::{Graph, Node};
 use nearfar::train::Task;
 use nearfar::{Error, Result};
 
@@ -9,6 +11,8 @@ use super::buffer::{Address, Argument, Buffer, ListsArgument, NULL, RowsArgument
 use super::device::Open;
 use super::law::{DeviceLaw, words};
 use super::memory;
+use super::smooth::smooth;
+use super::start::start;
 use crate::engine::{Engine, Totals};
 use crate::host::Drawn;
 use crate::shape::{Pass, SCALE, Shape, Step};
@@ -226,6 +230,19 @@ impl Gpu {
 }
 
 impl Engine for Gpu {
+    fn start(&mut self, task: &Task<'_>) -> Result<bool> {
+        start(&self.device, self.shape.stride, &mut self.vectors, task)?;
+        if let Some(contexts) = &mut self.contexts {
+            contexts[0].clear(&self.device)?;
+        }
+        Ok(true)
+    }
+
+    fn smooth(&mut self, graph: &Arc<Graph>, times: usize) -> Result<bool> {
+        smooth(&self.device, self.shape.stride, &mut self.vectors, &graph.to_undirected(), times)?;
+        Ok(true)
+    }
+
     fn set(&mut self, vectors: &[f32], contexts: Option<&[f32]>) -> Result<()> {
         self.vectors[0].set(&self.device, vectors)?;
         if let (Some(tables), Some(contexts)) = (&mut self.contexts, contexts) {

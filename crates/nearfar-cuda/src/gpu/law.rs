@@ -31,7 +31,7 @@ enum Tables {
 }
 
 /// Distances on a device, as bytes.
-struct DeviceCells {
+pub(crate) struct DeviceCells {
     buffer: Buffer<u8>,
     bytes: u64,
 }
@@ -138,7 +138,7 @@ impl DeviceLaw {
 }
 
 impl DeviceCells {
-    fn new(device: &Open, cells: CellArray<'_>) -> Result<Self> {
+    pub(crate) fn new(device: &Open, cells: CellArray<'_>) -> Result<Self> {
         let (buffer, bytes) = match cells {
             CellArray::U8(cells) => (Buffer::copy(device, cells)?, 1),
             CellArray::U16(cells) => {
@@ -153,7 +153,7 @@ impl DeviceCells {
         Ok(Self { buffer, bytes })
     }
 
-    fn argument(&self, device: &Open) -> CellsArgument {
+    pub(crate) fn argument(&self, device: &Open) -> CellsArgument {
         CellsArgument { cells: self.buffer.address(device), bytes: self.bytes }
     }
 }

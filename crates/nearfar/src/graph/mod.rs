@@ -132,13 +132,15 @@ impl Graph {
     }
 
     /// Where the neighbours of each node begin in [`targets`](Self::targets), and the end.
-    pub(crate) fn offsets(&self) -> &[usize] {
+    #[doc(hidden)]
+    pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
     /// The neighbours of all nodes, one node after the other.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn targets(&self) -> &[Node] {
+    pub fn targets(&self) -> &[Node] {
         &self.targets
     }
 

@@ -45,6 +45,11 @@ pub trait Backend {
         Err(cannot_resume())
     }
 
+    /// Smooths the vectors so many times where they are; `false` if that is left to the caller.
+    fn smooth(&mut self, _times: usize) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The vectors, row by row.
     fn into_vectors(self: Box<Self>) -> Vec<f32>;
 
@@ -177,9 +182,10 @@ pub(crate) fn run(
         let done = Event::Epoch { epoch, epochs, pairs, loss, l2, effective_rank };
         stopped |= sink.event(&done)?.is_break();
     }
-    let (mut vectors, contexts) = backend.into_both();
     let smoothing = plan.smoothing_at_end();
-    if smoothing > 0 {
+    let is_smooth = smoothing > 0 && backend.smooth(smoothing)?;
+    let (mut vectors, contexts) = backend.into_both();
+    if smoothing > 0 && !is_smooth {
         smooth(&graph.to_undirected(), &mut vectors, plan.dim, smoothing);
     }
     Ok((vectors, contexts))

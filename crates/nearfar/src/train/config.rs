@@ -335,15 +335,13 @@ impl TrainConfig {
                     .set("order", 1)
                     .set("trainer", "stream")
             }
-            Trainer::Batch | Trainer::Exact if self.device != Device::Cpu => {
-                text("only the stream trainer trains on a GPU")
-                    .omit("device")
-                    .set("trainer", "stream")
+            Trainer::Batch if self.device != Device::Cpu => {
+                text("the batch trainer trains on the CPU").omit("device").set("trainer", "stream")
             }
-            Trainer::Stream if self.device != Device::Cpu && self.dim > Device::LARGEST_DIM => {
-                text("vectors of more than 1024 dimensions are trained on the CPU")
+            trainer if self.device != Device::Cpu && self.dim > self.device.most_dims(trainer) => {
+                text("a GPU does not train as many dimensions with this trainer")
                     .omit("device")
-                    .set("dim", Device::LARGEST_DIM)
+                    .set("dim", self.device.most_dims(trainer))
             }
             Trainer::Batch if self.l2 != L2::Auto => {
                 text("the batch trainer has no L2 regularisation")

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::config::Trainer;
 use crate::setting::parsed;
 
 /// Where vectors are trained. The CPU is the default wherever there is a GPU too: what a seed gives does
@@ -19,8 +20,14 @@ pub enum Device {
 }
 
 impl Device {
-    /// The most dimensions of vectors that are trained on a GPU.
-    pub(super) const LARGEST_DIM: usize = 1024;
+    /// The most dimensions of vectors that a trainer has here.
+    pub(super) fn most_dims(self, trainer: Trainer) -> usize {
+        match (self, trainer) {
+            (Self::Cpu, _) => usize::MAX,
+            (Self::Cuda(_), Trainer::Exact) => 128,
+            (Self::Cuda(_), _) => 1024,
+        }
+    }
 
     /// What the vectors depend on: the kind of device, not which one it is.
     pub fn name(self) -> &'static str {

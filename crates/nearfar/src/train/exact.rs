@@ -74,57 +74,44 @@ impl Objective {
     /// hold; how many these are is estimated by searches from some nodes.
     pub fn bytes(graph: &Graph, window: usize) -> u64 {
         let n = graph.nodes();
+        sum([product([n, n, 4]), Self::positive_bytes(graph, window)])
+    }
+
+    /// That of A alone.
+    pub(super) fn positive_bytes(graph: &Graph, window: usize) -> u64 {
+        let n = graph.nodes();
         let entries = (n as f64 * Cooccurrence::reach(graph, window)).ceil() as usize;
         let lists = product([n, 2, size_of::<Vec<f32>>()]);
         let rows = product([rayon::current_num_threads(), n, 40]);
-        sum([product([n, n, 4]), product([entries, 12]), lists, rows])
+        sum([product([entries, 12]), lists, rows])
     }
 
     /// Computes the weights of all pairs.
     pub fn new(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, plan: &TrainPlan) -> Self {
         let n = graph.nodes();
-        let cooccurrence = Cooccurrence::new(graph, plan.window);
-        let centres = centres(graph, &cooccurrence, plan);
+        let Positives { centres, mut rows } = Positives::new(graph, plan);
         let mut total = vec![0.0_f32; n * n];
-        let fill = |(row, centre): (&mut [f32], Node)| {
-            let c = centres[centre as usize];
-            let (mut contexts, mut probabilities) = (CooccurrenceRow::default(), vec![0.0; n]);
+        let fill = |((row, centre), positive): ((&mut [f32], Node), &Vec<(Node, f32)>)| {
+            let mut probabilities = vec![0.0; n];
             negatives.probabilities(centre, &mut probabilities);
-            let weight = c * plan.negative_weight;
+            let weight = centres[centre as usize] * plan.negative_weight;
             let entries = row.iter_mut().zip(&probabilities);
             entries.for_each(|(entry, p)| *entry = (weight * p) as f32);
-            cooccurrence.fill(centre, &mut contexts);
-            let mut positive: Vec<_> = contexts.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
-            positive.sort_unstable_by_key(|&(j, _)| j);
-            for &(j, weight) in &positive {
+            for &(j, weight) in positive {
                 row[j as usize] += weight;
             }
-            positive
         };
-        let rows = total.par_chunks_exact_mut(n.max(1)).zip(0..n as Node);
-        let mut positive: Vec<Vec<(Node, f32)>> = rows.map(fill).collect();
+        total.par_chunks_exact_mut(n.max(1)).zip(0..n as Node).zip(&rows).for_each(fill);
         add_own_transpose(&mut total, n);
-        // A window of i can contain j if and only if one of j can contain i: row and column i of A have
-        // entries at the same indices, and those of a column are found in increasing order.
-        let mut columns: Vec<Vec<f32>> =
-            positive.iter().map(|row| Vec::with_capacity(row.len())).collect();
-        positive.iter().flatten().for_each(|&(j, weight)| columns[j as usize].push(weight));
-        let both = positive
-            .par_iter_mut()
-            .zip(columns)
-            .flat_map_iter(|(row, column)| row.iter_mut().zip(column));
-        both.for_each(|((_, weight), transposed)| *weight += transposed);
-        let regularised = |(node, c): (usize, &f64)| {
-            if negatives.has_negatives(node as Node) { *c as f32 } else { 0.0 }
-        };
-        let regularised = centres.iter().enumerate().map(regularised).collect();
+        add_transposed_rows(&mut rows);
+        let regularised = regularised(&centres, negatives);
         let sums: Vec<f64> = total
             .par_chunks(n.max(1))
             .map(|row| row.iter().map(|&weight| f64::from(weight)).sum())
             .collect();
         let mass = sums.iter().sum::<f64>() / 2.0;
-        let step_sizes = sums.iter().map(|&sum| (HEAVY / sum).min(1.0) as f32).collect();
-        Self { total, positive, regularised, mass, step_sizes }
+        let step_sizes = sums.iter().map(|&sum| step_size(sum)).collect();
+        Self { total, positive: rows, regularised, mass, step_sizes }
     }
 
     /// Writes the gradient at `vectors`, rows of `dim` dimensions, to `out`. Returns the mean loss of a
@@ -179,6 +166,55 @@ impl Objective {
         }
         loss / 2.0
     }
+}
+
+/// The weights of positive pairs, and how often nodes are centres.
+pub struct Positives {
+    /// c.
+    pub centres: Vec<f64>,
+    /// c_i π_ij by row: the other nodes in increasing order.
+    pub rows: Vec<Vec<(Node, f32)>>,
+}
+
+impl Positives {
+    /// Computes them for a graph.
+    pub fn new(graph: &Arc<Graph>, plan: &TrainPlan) -> Self {
+        let cooccurrence = Cooccurrence::new(graph, plan.window);
+        let centres = centres(graph, &cooccurrence, plan);
+        let row = |centre: Node| {
+            let (c, mut contexts) = (centres[centre as usize], CooccurrenceRow::default());
+            cooccurrence.fill(centre, &mut contexts);
+            let mut row: Vec<_> = contexts.iter().map(|(j, p)| (j, (c * p) as f32)).collect();
+            row.sort_unstable_by_key(|&(j, _)| j);
+            row
+        };
+        let rows = (0..graph.nodes() as Node).into_par_iter().map(row).collect();
+        Self { centres, rows }
+    }
+}
+
+/// A from its part of one direction: adds the transposed matrix. A window of i can contain j if and only
+/// if one of j can contain i: row and column i have entries at the same indices, and those of a column are
+/// found in increasing order.
+pub fn add_transposed_rows(rows: &mut [Vec<(Node, f32)>]) {
+    let mut columns: Vec<Vec<f32>> = rows.iter().map(|row| Vec::with_capacity(row.len())).collect();
+    rows.iter().flatten().for_each(|&(j, weight)| columns[j as usize].push(weight));
+    let both =
+        rows.par_iter_mut().zip(columns).flat_map_iter(|(row, column)| row.iter_mut().zip(column));
+    both.for_each(|((_, weight), transposed)| *weight += transposed);
+}
+
+/// c of centres that have negatives; others are not regularised.
+pub fn regularised(centres: &[f64], negatives: &dyn NegativeSampler) -> Vec<f32> {
+    let regularised = |(node, c): (usize, &f64)| {
+        if negatives.has_negatives(node as Node) { *c as f32 } else { 0.0 }
+    };
+    centres.iter().enumerate().map(regularised).collect()
+}
+
+/// The fraction of a step that a node takes whose pairs weigh so much.
+pub fn step_size(weight: f64) -> f32 {
+    (HEAVY / weight).min(1.0) as f32
 }
 
 /// How often each node is a centre.

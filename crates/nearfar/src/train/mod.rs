@@ -15,8 +15,10 @@ pub mod l2;
 mod observe;
 mod plan;
 mod settings;
-pub(crate) mod smooth;
-pub(crate) mod start;
+#[doc(hidden)]
+pub mod smooth;
+#[doc(hidden)]
+pub mod start;
 #[doc(hidden)]
 pub mod stream;
 pub(crate) mod update;

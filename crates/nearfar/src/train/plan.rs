@@ -256,6 +256,12 @@ impl TrainPlan {
                 (training.max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Batch => (batch::bytes(self, graph), 0),
+            // Weights and gradients are on the device.
+            Trainer::Exact if self.device != Device::Cpu => {
+                let table = product([graph.nodes(), self.dim.next_multiple_of(LANES), 4]);
+                let entries = Objective::positive_bytes(graph, self.window);
+                (sum([table, table, entries.max(start())]), 0)
+            }
             Trainer::Exact => {
                 let tables = product([2, graph.nodes(), self.dim, 4]);
                 let bytes = [Objective::bytes(graph, self.window), start()];

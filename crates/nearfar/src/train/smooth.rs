@@ -41,10 +41,10 @@ const PANEL: usize = 16;
 const CHUNK: usize = 4096;
 
 /// The power of its length that a vector is divided by.
-const EVENING: f64 = 0.375;
+pub const EVENING: f64 = 0.375;
 
 /// The sum of squares of all vectors, as a multiple of what it was before.
-const GROWTH: f64 = 2.0;
+pub const GROWTH: f64 = 2.0;
 
 /// The memory in addition to the vectors.
 pub(crate) fn bytes(nodes: usize, dim: usize) -> u64 {

@@ -45,6 +45,7 @@ use super::plan::TrainPlan;
 use crate::budget::{product, sum};
 use crate::cancel;
 use crate::encode::Propagation;
+use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{Cholesky, add_transposed, eigen, multiply, multiply_by_transposed};
 use crate::rng::{Purpose, Rng};
@@ -68,7 +69,7 @@ const ITERATIONS: usize = 3;
 const MOST: usize = 256;
 
 /// The largest absolute value of a small random number.
-pub(super) const SPREAD: f64 = 0.1;
+pub const SPREAD: f64 = 0.1;
 
 /// Columns that are multiplied at a time: a cache line of each row.
 const PANEL: usize = 16;
@@ -127,10 +128,51 @@ pub(super) fn small_vectors(plan: &TrainPlan, stride: usize, rows: &mut [f32], s
     });
 }
 
+/// The large matrices of the subspace iteration, wherever they are: X and Y of n rows and so many columns,
+/// and the vectors.
+pub trait Subspace {
+    /// X ← F X, but for a factor.
+    fn filter(&mut self) -> Result<()>;
+    /// Y ← M X.
+    fn matrix(&mut self) -> Result<()>;
+    /// XᵀX, row-major.
+    fn gram(&mut self) -> Result<Vec<f64>>;
+    /// XᵀY, row-major.
+    fn products(&mut self) -> Result<Vec<f64>>;
+    /// X ← X Wᵀ.
+    fn transform(&mut self, weights: &[f32]) -> Result<()>;
+    /// The sum of squares of Y W.
+    fn length(&mut self, weights: &[f32]) -> Result<f64>;
+    /// Adds a multiple of Y W to the first columns of the vectors.
+    fn add(&mut self, weights: &[f32], scale: f32) -> Result<()>;
+}
+
+/// The number of columns of the spectral start, for n nodes.
+pub fn spectral_columns(plan: &TrainPlan, n: usize) -> usize {
+    plan.dim.min(n).min(MOST)
+}
+
+/// Adds spectral vectors, from random X, to the first columns of the vectors. Leaves them as they are if
+/// the graph has none.
+pub fn add_spectral(subspace: &mut dyn Subspace, n: usize, columns: usize) -> Result<()> {
+    for _ in 0..ITERATIONS {
+        subspace.filter()?;
+        let Some(inverse) = inverse_factor(&subspace.gram()?, columns) else { return Ok(()) };
+        subspace.transform(&inverse)?;
+    }
+    subspace.matrix()?;
+    let weights = spectral_weights(&subspace.products()?, columns);
+    let scale = (n as f64 / subspace.length(&weights)?).sqrt() as f32;
+    if !scale.is_finite() {
+        return Ok(());
+    }
+    subspace.add(&weights, scale)
+}
+
 /// Adds spectral vectors to the first columns of `rows`.
 fn spectral(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32]) {
     let n = graph.nodes();
-    let columns = plan.dim.min(n).min(MOST);
+    let columns = spectral_columns(plan, n);
     if graph.arcs() == 0 {
         return;
     }
@@ -142,34 +184,74 @@ fn spectral(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32
             *value = rng.unit() as f32 - 0.5;
         }
     });
-    let mut y = vec![0.0; n * columns];
-    for _ in 0..ITERATIONS {
-        operator.filter(&x, &mut y, columns);
-        std::mem::swap(&mut x, &mut y);
-        if !orthonormalise(&mut x, columns) {
-            return;
-        }
+    let y = vec![0.0; n * columns];
+    let mut subspace = HostSubspace { operator, columns, x, y, stride, rows };
+    // Memory is the only thing that can fail elsewhere.
+    let _ = add_spectral(&mut subspace, n, columns);
+}
+
+/// The matrices in the memory of this process.
+struct HostSubspace<'a> {
+    operator: Operator,
+    columns: usize,
+    x: Vec<f32>,
+    y: Vec<f32>,
+    stride: usize,
+    rows: &'a mut [f32],
+}
+
+impl Subspace for HostSubspace<'_> {
+    fn filter(&mut self) -> Result<()> {
+        self.operator.filter(&self.x, &mut self.y, self.columns);
+        std::mem::swap(&mut self.x, &mut self.y);
+        Ok(())
     }
-    operator.matrix(&x, &mut y, columns);
-    let weights = spectral_weights(&products(&x, &y, columns), columns);
-    drop(x);
-    let length = |rows: &[f32]| {
-        let mut out = vec![0.0; rows.len()];
-        multiply(rows, &weights, &mut out, columns, columns);
-        out.iter().map(|value| f64::from(value * value)).sum()
-    };
-    let squares: Vec<f64> = y.par_chunks(FEW * columns).map(length).collect();
-    let scale = (n as f64 / squares.iter().sum::<f64>()).sqrt() as f32;
-    if !scale.is_finite() {
-        return;
+
+    fn matrix(&mut self) -> Result<()> {
+        self.operator.matrix(&self.x, &mut self.y, self.columns);
+        Ok(())
     }
-    rows.par_chunks_mut(FEW * stride).zip(y.par_chunks(FEW * columns)).for_each(|(rows, y)| {
-        let mut out = vec![0.0; y.len()];
-        multiply(y, &weights, &mut out, columns, columns);
-        for (row, out) in rows.chunks_exact_mut(stride).zip(out.chunks_exact(columns)) {
-            row.iter_mut().zip(out).for_each(|(value, out)| *value += scale * out);
-        }
-    });
+
+    fn gram(&mut self) -> Result<Vec<f64>> {
+        Ok(products(&self.x, &self.x, self.columns))
+    }
+
+    /// X is not needed after them.
+    fn products(&mut self) -> Result<Vec<f64>> {
+        let x = std::mem::take(&mut self.x);
+        Ok(products(&x, &self.y, self.columns))
+    }
+
+    fn transform(&mut self, weights: &[f32]) -> Result<()> {
+        self.x.par_chunks_mut(FEW * self.columns).for_each(|rows| {
+            let old = rows.to_vec();
+            multiply_by_transposed(&old, weights, rows, self.columns);
+        });
+        Ok(())
+    }
+
+    fn length(&mut self, weights: &[f32]) -> Result<f64> {
+        let length = |rows: &[f32]| {
+            let mut out = vec![0.0; rows.len()];
+            multiply(rows, weights, &mut out, self.columns, self.columns);
+            out.iter().map(|value| f64::from(value * value)).sum()
+        };
+        let squares: Vec<f64> = self.y.par_chunks(FEW * self.columns).map(length).collect();
+        Ok(squares.iter().sum())
+    }
+
+    fn add(&mut self, weights: &[f32], scale: f32) -> Result<()> {
+        let (columns, stride) = (self.columns, self.stride);
+        let rows = self.rows.par_chunks_mut(FEW * stride);
+        rows.zip(self.y.par_chunks(FEW * columns)).for_each(|(rows, y)| {
+            let mut out = vec![0.0; y.len()];
+            multiply(y, weights, &mut out, columns, columns);
+            for (row, out) in rows.chunks_exact_mut(stride).zip(out.chunks_exact(columns)) {
+                row.iter_mut().zip(out).for_each(|(value, out)| *value += scale * out);
+            }
+        });
+        Ok(())
+    }
 }
 
 /// V μ^−½ of the eigenvalues that are clearly positive, and zeros, from XᵀY, row-major.
@@ -191,6 +273,14 @@ fn spectral_weights(product: &[f64], columns: usize) -> Vec<f32> {
     weights
 }
 
+/// What M and F are made of: degrees by mean degree, divided by the number of steps T; and T.
+pub fn spectral_scale(graph: &Graph, window: usize) -> (Vec<f32>, usize) {
+    let steps = (window - 1).max(2);
+    let degrees = (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node));
+    let mean = degrees.clone().sum::<f64>() / graph.nodes() as f64;
+    (degrees.map(|degree| (degree / mean / steps as f64) as f32).collect(), steps)
+}
+
 /// The matrices M and F.
 struct Operator {
     mean: Propagation,
@@ -203,10 +293,7 @@ impl Operator {
     /// For windows of so many nodes. At least two steps: the eigenvalues of a single one can be as
     /// far below zero as above.
     fn new(graph: &Arc<Graph>, window: usize) -> Self {
-        let steps = (window - 1).max(2);
-        let degrees = (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node));
-        let mean = degrees.clone().sum::<f64>() / graph.nodes() as f64;
-        let scale = degrees.map(|degree| (degree / mean / steps as f64) as f32).collect();
+        let (scale, steps) = spectral_scale(graph, window);
         Self { mean: Propagation::mean(graph), scale, steps }
     }
 
@@ -252,24 +339,17 @@ impl Operator {
     }
 }
 
-/// Makes columns orthonormal: X ← X L⁻ᵀ with XᵀX = L Lᵀ. `false` if they are all zero or not finite.
-fn orthonormalise(x: &mut [f32], columns: usize) -> bool {
+/// L⁻¹ of XᵀX = L Lᵀ: the columns of X L⁻ᵀ are orthonormal. `None` if they are all zero or not finite.
+fn inverse_factor(gram: &[f64], columns: usize) -> Option<Vec<f32>> {
     /// What is added to the diagonal, as a fraction of its mean: columns may be dependent.
     const SHIFTS: [f64; 3] = [1e-9, 1e-7, 1e-5];
-    let gram = products(x, x, columns);
     let trace: f64 = (0..columns).map(|at| gram[at * columns + at]).sum();
     let factor = SHIFTS.into_iter().find_map(|shift| {
         let shift = shift * trace / columns as f64;
         let cell = |i: usize, j: usize| gram[i * columns + j] + if i == j { shift } else { 0.0 };
         Cholesky::new(columns, cell)
-    });
-    let Some(factor) = factor else { return false };
-    let inverse: Vec<f32> = factor.inverse_lower().into_iter().map(|value| value as f32).collect();
-    x.par_chunks_mut(FEW * columns).for_each(|rows| {
-        let old = rows.to_vec();
-        multiply_by_transposed(&old, &inverse, rows, columns);
-    });
-    true
+    })?;
+    Some(factor.inverse_lower().into_iter().map(|value| value as f32).collect())
 }
 
 /// XᵀY, row-major.
