@@ -41,14 +41,17 @@ fn main() -> nearfar::Result<()> {
                 let mut hash = DefaultHasher::new();
                 embedding.vectors().iter().for_each(|value| hash.write_u32(value.to_bits()));
                 let (labels, _) = read_labels(Path::new(folder), &embedding)?;
-                let splits = splits_in(Path::new(folder)).map(|file| read_splits(&file, &embedding));
+                let splits =
+                    splits_in(Path::new(folder)).map(|file| read_splits(&file, &embedding));
                 let splits = splits.transpose()?.map(|(splits, _)| splits);
                 let scores =
                     classify(&embedding, &labels, splits.as_ref(), &ClassifyConfig::default())?;
                 let name = Path::new(folder).file_name().unwrap_or_default().to_string_lossy();
                 let (f1, micro) = (scores.test.f1_macro.mean, scores.test.f1_micro.mean);
                 let bytes = hash.finish();
-                println!("{name}\t{device}\t{seed}\t{seconds:.3}\t{f1:.4}\t{micro:.4}\t{bytes:016x}");
+                println!(
+                    "{name}\t{device}\t{seed}\t{seconds:.3}\t{f1:.4}\t{micro:.4}\t{bytes:016x}"
+                );
             }
         }
     }

@@ -44,15 +44,10 @@ extern "C" __global__ void __launch_bounds__(256) sum_weights(Weights w, u32 n, 
     if (threadIdx.x == 0) out[i] = sums[0];
 }
 
-__device__ u32 tf32(float x) {
-    u32 bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
-
+// The 11 highest bits of a mantissa, which tensor cores take, and the rest, of which they take as many.
 __device__ void split(float x, u32 &high, u32 &low) {
-    high = tf32(x);
-    low = tf32(x - __uint_as_float(high));
+    high = __float_as_uint(x) & 0xffffe000u;
+    low = __float_as_uint(x - __uint_as_float(high));
 }
 
 __device__ void multiply_tile(float *c, const u32 *a, const u32 *b) {

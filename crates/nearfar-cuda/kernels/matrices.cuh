@@ -67,7 +67,8 @@ extern "C" __global__ void __launch_bounds__(SPARSE_THREADS) multiply_sparse(
     }
 }
 
-// Random rows: uniform numbers from -spread to spread in the first columns, from stream `a` of the node.
+// Random rows: uniform numbers from -spread to spread in the first columns, from stream `a` of the node; with
+// spread 0, differences of floats up to a half.
 extern "C" __global__ void random_rows(
     u64 seed, u64 a, double spread, float *rows, u32 count, u32 columns, u32 stride)
 {
@@ -75,7 +76,12 @@ extern "C" __global__ void random_rows(
     if (node >= count) return;
     Rng rng(seed, START, a, node);
     for (u32 at = 0; at < stride; at++) {
-        rows[(u64)node * stride + at] = at < columns ? (float)((rng.unit() - 0.5) * 2.0 * spread) : 0.0f;
+        float value = 0;
+        if (at < columns) {
+            double unit = rng.unit();
+            value = spread > 0 ? (float)((unit - 0.5) * 2.0 * spread) : (float)unit - 0.5f;
+        }
+        rows[(u64)node * stride + at] = value;
     }
 }
 

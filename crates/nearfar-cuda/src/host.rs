@@ -83,7 +83,9 @@ impl<'a> Host<'a> {
             }
             let mut rng = Rng::new(pass.seed, Purpose::Negative, pass.number, u64::from(node));
             self.negatives.fill(node, &mut rng, &mut out);
-            out.iter_mut().for_each(|k| *k *= 2);
+            for k in &mut out {
+                *k *= 2;
+            }
             out
         };
         let lists: Vec<Vec<u32>> = self.centres.par_iter().zip(&counts).map(draw).collect();

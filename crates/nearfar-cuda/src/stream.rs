@@ -79,7 +79,10 @@ impl<'a, E: Engine> Stream<'a, E> {
 }
 
 /// What walks on the device are made of; `None` if they are taken on the host.
-pub(crate) fn device_walks<'t>(plan: &TrainPlan, task: &'t Task<'_>) -> Option<nearfar::positive::WalkArrays<'t>> {
+pub(crate) fn device_walks<'t>(
+    plan: &TrainPlan,
+    task: &'t Task<'_>,
+) -> Option<nearfar::positive::WalkArrays<'t>> {
     if plan.windows() > 1 {
         return None;
     }
@@ -125,7 +128,11 @@ impl<E: Engine> Backend for Stream<'_, E> {
 
     fn vectors(&self) -> VectorView<'_> {
         // A device that fails here fails in the next epoch too, which says so.
-        let download = || self.engine.vectors().unwrap_or_else(|_| vec![f32::NAN; self.shape.nodes * self.shape.stride]);
+        let download = || {
+            self.engine
+                .vectors()
+                .unwrap_or_else(|_| vec![f32::NAN; self.shape.nodes * self.shape.stride])
+        };
         let values = self.downloaded.get_or_init(download);
         VectorView { values, dim: self.plan.dim, stride: self.shape.stride }
     }

@@ -3,12 +3,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use nearfar::embedding::Embedding;
 use nearfar::graph::{EdgeList, Graph, NodeIds, Preset, ReadOptions, SynthConfig, read, synth};
 use nearfar::negative::{NegativeConfig, NegativeSampler, Negatives};
 use nearfar::positive::{PositiveSource, Walk};
 use nearfar::rng::{Purpose, Rng};
-use nearfar::train::{Device, Event, L2, Settings, Sink, Start, Task, TrainConfig, TrainPlan, Trainer};
-use nearfar::embedding::Embedding;
+use nearfar::train::{
+    Device, Event, L2, Settings, Sink, Start, Task, TrainConfig, TrainPlan, Trainer,
+};
 use nearfar::{Budget, Parts};
 use nearfar_cuda::testing::{PTX, entries, twin};
 use sha2::{Digest, Sha256};
@@ -54,7 +56,8 @@ fn expected(
     positives: &dyn PositiveSource,
     negatives: &dyn NegativeSampler,
 ) -> Vec<Vec<u32>> {
-    let walks = plan.walks / plan.passes + usize::from(number % plan.passes < plan.walks % plan.passes);
+    let walks =
+        plan.walks / plan.passes + usize::from(number % plan.passes < plan.walks % plan.passes);
     let mut windows: Vec<Vec<Vec<u32>>> = vec![vec![]; nodes];
     for start in 0..nodes as u32 {
         let mut rng = Rng::new(plan.seed, Purpose::Walk, number as u64, u64::from(start));
@@ -71,7 +74,9 @@ fn expected(
         let mut rng = Rng::new(plan.seed, Purpose::Negative, number as u64, centre as u64);
         if negatives.has_negatives(centre as u32) {
             negatives.fill(centre as u32, &mut rng, &mut drawn);
-            drawn.iter_mut().for_each(|k| *k *= 2);
+            for k in &mut drawn {
+                *k *= 2;
+            }
         } else {
             drawn.fill(SKIP);
         }
@@ -136,12 +141,8 @@ fn sample_everything(device: Device) {
 fn trainings() -> Vec<(&'static str, Arc<Graph>, Settings)> {
     let large = SynthConfig { nodes: 3000, ..SynthConfig::preset(Preset::Moderate) };
     let large = Arc::new(synth(&large).unwrap().graph);
-    let train = |dim: usize| TrainConfig {
-        dim,
-        start: Some(Start::Random),
-        smoothing: Some(0),
-        ..small()
-    };
+    let train =
+        |dim: usize| TrainConfig { dim, start: Some(Start::Random), smoothing: Some(0), ..small() };
     let second = TrainConfig { order: 2, ..train(16) };
     let constant = TrainConfig { l2: L2::Value(0.2), ..train(40) };
     vec![
@@ -188,7 +189,8 @@ fn a_gpu_samples_the_pairs_of_the_library() {
 fn a_gpu_trains_the_bytes_of_the_twin() {
     on_gpu(|device| {
         for (name, graph, settings) in trainings() {
-            let (gpu, twin) = (train(&graph, &settings, device), train(&graph, &settings, Device::Cpu));
+            let (gpu, twin) =
+                (train(&graph, &settings, device), train(&graph, &settings, Device::Cpu));
             let bits = |embedding: &Embedding| -> Vec<u32> {
                 embedding.vectors().iter().map(|value| value.to_bits()).collect()
             };
@@ -206,12 +208,12 @@ fn products(embedding: &Embedding) -> Vec<f64> {
 }
 
 /// Compares products by their distance, relative to their size: single ones of small vectors may differ.
-fn close(name: &str, found: &Embedding, expected: &Embedding) {
+fn close(name: &str, found: &Embedding, expected: &Embedding, tolerance: f64) {
     let (found, expected) = (products(found), products(expected));
     let size = |all: &mut dyn Iterator<Item = f64>| all.map(|x| x * x).sum::<f64>().sqrt();
     let error = size(&mut found.iter().zip(&expected).map(|(a, b)| a - b));
     let relative = error / size(&mut expected.iter().copied());
-    assert!(relative < 1e-2, "{name}: {relative}");
+    assert!(relative < tolerance, "{name}: {relative}");
 }
 
 #[test]
@@ -224,8 +226,10 @@ fn a_gpu_starts_and_smooths_as_the_cpu() {
                 let still = TrainConfig { dim, lr: Some(1e-6), epochs: Some(1), ..small() };
                 let still = TrainConfig { smoothing: Some(smoothing), ..still };
                 let settings = settings(still, Negatives::Uniform);
-                let (gpu, cpu) = (train(&graph, &settings, device), train(&graph, &settings, Device::Cpu));
-                close(name, &gpu, &cpu);
+                let (gpu, cpu) =
+                    (train(&graph, &settings, device), train(&graph, &settings, Device::Cpu));
+                // Directions of small eigenvalues depend on the order of sums.
+                close(name, &gpu, &cpu, 0.03);
             }
         }
     });
@@ -247,7 +251,7 @@ fn a_gpu_trains_on_all_pairs_as_the_cpu() {
                     let mut settings = settings(exact, law);
                     let expected = nearfar::embed(&graph, &settings, &Budget::default(), &mut ());
                     settings.train.device = device;
-                    close(name, &train(&graph, &settings, device), &expected.unwrap());
+                    close(name, &train(&graph, &settings, device), &expected.unwrap(), 1e-3);
                 }
             }
         }
@@ -306,9 +310,11 @@ fn kernels_are_up_to_date() {
         .collect();
     names.sort();
     let sources: Vec<u8> = names.iter().flat_map(|name| std::fs::read(name).unwrap()).collect();
-    let digest: String = Sha256::digest(sources).iter().map(|byte| format!("{byte:02x}")).collect();
     let first = PTX.lines().next().unwrap_or_default();
-    assert!(first.ends_with(&format!("sources {digest}")), "run scripts/make-kernels: {first}");
+    let (_, recorded) = first.split_once("sources ").unwrap();
+    let byte = |at: usize| u8::from_str_radix(&recorded[at..at + 2], 16).unwrap();
+    let recorded: Vec<u8> = (0..recorded.len()).step_by(2).map(byte).collect();
+    assert_eq!(Sha256::digest(sources).as_slice(), recorded, "run scripts/make-kernels");
 }
 
 /// There is a GPU, or one sentence says why not.

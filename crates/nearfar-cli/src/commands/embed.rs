@@ -132,8 +132,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let init = args.init.as_deref().map(Embedding::load).transpose()?;
     let observed = (observer, scoring.as_ref());
     let parts = Parts { init: init.as_ref(), backend, ..Default::default() };
-    let (embedding, mut run) =
-        args.options.embed(&graph, read_bytes, parts, observed, quiet)?;
+    let (embedding, mut run) = args.options.embed(&graph, read_bytes, parts, observed, quiet)?;
     drop(init);
     let save = Instant::now();
     embedding.save(output, *format)?;

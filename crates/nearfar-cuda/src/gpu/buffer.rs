@@ -2,7 +2,9 @@
 
 use std::ffi::c_void;
 
-use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
+use cudarc::driver::{
+    CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+};
 use nearfar::Result;
 
 use super::device::Open;
@@ -123,9 +125,9 @@ impl<T: DeviceRepr> Buffer<T> {
         if values.is_empty() {
             // SAFETY: nothing reads it.
             let empty = unsafe { device.stream.alloc(1) };
-            return empty.map(Self).map_err(|error| device.error(&error));
+            return empty.map(Self).map_err(|error| device.error(error));
         }
-        device.stream.clone_htod(values).map(Self).map_err(|error| device.error(&error))
+        device.stream.clone_htod(values).map(Self).map_err(|error| device.error(error))
     }
 
     /// An array of whatever is in memory.
@@ -136,7 +138,7 @@ impl<T: DeviceRepr> Buffer<T> {
     pub(crate) unsafe fn uninitialised(device: &Open, len: usize) -> Result<Self> {
         // SAFETY: guaranteed by the caller.
         let slice = unsafe { device.stream.alloc(len.max(1)) };
-        slice.map(Self).map_err(|error| device.error(&error))
+        slice.map(Self).map_err(|error| device.error(error))
     }
 
     /// Its address.
@@ -150,7 +152,7 @@ impl<T: DeviceRepr> Buffer<T> {
             return Ok(());
         }
         let mut part = self.0.slice_mut(..values.len());
-        device.stream.memcpy_htod(values, &mut part).map_err(|error| device.error(&error))
+        device.stream.memcpy_htod(values, &mut part).map_err(|error| device.error(error))
     }
 
     /// The first elements.
@@ -163,8 +165,8 @@ impl<T: DeviceRepr> Buffer<T> {
         }
         let mut out = vec![T::default(); len];
         let part = self.0.slice(..len);
-        device.stream.memcpy_dtoh(&part, &mut out).map_err(|error| device.error(&error))?;
-        device.stream.synchronize().map_err(|error| device.error(&error))?;
+        device.stream.memcpy_dtoh(&part, &mut out).map_err(|error| device.error(error))?;
+        device.stream.synchronize().map_err(|error| device.error(error))?;
         Ok(out)
     }
 
@@ -177,12 +179,12 @@ impl<T: DeviceRepr> Buffer<T> {
 impl<T: DeviceRepr + ValidAsZeroBits> Buffer<T> {
     /// An array of zeros.
     pub(crate) fn zeros(device: &Open, len: usize) -> Result<Self> {
-        device.stream.alloc_zeros(len.max(1)).map(Self).map_err(|error| device.error(&error))
+        device.stream.alloc_zeros(len.max(1)).map(Self).map_err(|error| device.error(error))
     }
 
     /// Sets all elements to zero.
     pub(crate) fn clear(&mut self, device: &Open) -> Result<()> {
-        device.stream.memset_zeros(&mut self.0).map_err(|error| device.error(&error))
+        device.stream.memset_zeros(&mut self.0).map_err(|error| device.error(error))
     }
 }
 
@@ -240,9 +242,10 @@ impl Open {
             launch.arg(unsafe { &*argument.pointer().cast::<u8>() });
         }
         let grid_dim = (blocks as u32, parts as u32, 1);
-        let config = LaunchConfig { grid_dim, block_dim: (threads, 1, 1), shared_mem_bytes: shared };
+        let config =
+            LaunchConfig { grid_dim, block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         // SAFETY: guaranteed by the caller.
-        unsafe { launch.launch(config) }.map_err(|error| self.error(&error))?;
+        unsafe { launch.launch(config) }.map_err(|error| self.error(error))?;
         Ok(())
     }
 }

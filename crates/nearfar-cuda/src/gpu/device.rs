@@ -46,9 +46,12 @@ impl Open {
     fn new(number: usize) -> Result<Self> {
         // SAFETY: it only tries to load the library.
         if !unsafe { sys::is_culib_present() } {
-            return Err(fail(number, "no NVIDIA driver was found; install one, or use --device cpu"));
+            return Err(fail(
+                number,
+                "no NVIDIA driver was found; install one, or use --device cpu",
+            ));
         }
-        let driver = |error: DriverError| fail(number, reason(&error));
+        let driver = |error: DriverError| fail(number, reason(error));
         let context = CudaContext::new(number).map_err(driver)?;
         let capability = context.compute_capability().map_err(driver)?;
         if capability < CAPABILITY {
@@ -63,7 +66,7 @@ impl Open {
         // SAFETY: all work is on one stream, so that no event is needed between two uses of a buffer.
         unsafe { context.disable_event_tracking() };
         let module = context.load_module(Ptx::from_src(PTX)).map_err(|error| {
-            let why = reason(&error);
+            let why = reason(error);
             fail(number, format!("the driver does not take the kernels ({why}); a newer one may"))
         })?;
         let stream = context.default_stream();
@@ -72,16 +75,16 @@ impl Open {
 
     /// A kernel.
     pub(crate) fn kernel(&self, name: &str) -> Result<CudaFunction> {
-        self.module.load_function(name).map_err(|error| self.error(&error))
+        self.module.load_function(name).map_err(|error| self.error(error))
     }
 
     /// An error of the driver while training.
-    pub(crate) fn error(&self, error: &DriverError) -> Error {
+    pub(crate) fn error(&self, error: DriverError) -> Error {
         fail(self.number, reason(error))
     }
 }
 
-fn reason(error: &DriverError) -> String {
+fn reason(error: DriverError) -> String {
     use sys::CUresult;
     match error.0 {
         CUresult::CUDA_ERROR_NO_DEVICE => "there is no NVIDIA GPU; use --device cpu".to_owned(),

@@ -10,6 +10,7 @@ use nearfar::{Error, Result};
 use super::buffer::{Address, Argument, Buffer, ListsArgument, NULL, RowsArgument};
 use super::device::Open;
 use super::law::{DeviceLaw, words};
+use super::matrices::Products;
 use super::memory;
 use super::smooth::smooth;
 use super::start::start;
@@ -75,7 +76,6 @@ struct Kernels {
     place_entries: CudaFunction,
     short_rows: CudaFunction,
     long_rows: CudaFunction,
-    gather_rows: CudaFunction,
 }
 
 impl Kernels {
@@ -92,7 +92,6 @@ impl Kernels {
             place_entries: kernel("place_entries")?,
             short_rows: kernel(&format!("short_rows_{width}"))?,
             long_rows: kernel(&format!("long_rows_{width}"))?,
-            gather_rows: kernel("gather_rows")?,
         })
     }
 }
@@ -102,7 +101,7 @@ impl Gpu {
     pub(crate) fn new(device: Open, shape: Shape, task: &Task<'_>) -> Result<Self> {
         let walks = device_walks(task.plan, task);
         let law = task.negatives.arrays().filter(|_| shape.nodes > 1);
-        memory::check(&device, memory::bytes(shape, walks.as_ref(), law.as_ref()))?;
+        memory::check(&device, memory::bytes(shape, task.graph, walks.as_ref(), law.as_ref()))?;
         let (n, windows) = (shape.nodes, shape.windows);
         if windows.saturating_mul(shape.slots()) > u32::MAX as usize {
             let message = "a pass has more than 2^32 pairs; lower --walks, or use --device cpu";
@@ -153,7 +152,12 @@ impl Gpu {
     /// # Safety
     ///
     /// The arguments are those of the kernel, and arrays are as large as it takes them to be.
-    unsafe fn each(&self, kernel: &CudaFunction, items: usize, arguments: &[&dyn Argument]) -> Result<()> {
+    unsafe fn each(
+        &self,
+        kernel: &CudaFunction,
+        items: usize,
+        arguments: &[&dyn Argument],
+    ) -> Result<()> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.device.launch(kernel, (items.div_ceil(128), 128), arguments) }
     }
@@ -175,7 +179,8 @@ impl Gpu {
     fn train(&mut self, rows: RowsArgument, lists: ListsArgument, step: Step) -> Result<()> {
         const WARPS: usize = 8;
         self.long_rows.clear(&self.device)?;
-        let (long, totals) = (self.long_rows.address(&self.device), self.totals.address(&self.device));
+        let (long, totals) =
+            (self.long_rows.address(&self.device), self.totals.address(&self.device));
         let blocks = ((rows.count as usize).div_ceil(WARPS), 32 * WARPS as u32);
         // SAFETY: rows, lists and counters are those of the shape.
         unsafe {
@@ -207,7 +212,14 @@ impl Gpu {
     }
 
     /// Copies what the host drew for some nodes into the slots of their windows.
-    fn place(&self, nodes: &[Node], offsets: &[u64], drawn: &[u32], from: usize, count: usize) -> Result<()> {
+    fn place(
+        &self,
+        nodes: &[Node],
+        offsets: &[u64],
+        drawn: &[u32],
+        from: usize,
+        count: usize,
+    ) -> Result<()> {
         let device = &self.device;
         let (nodes, len) = (Buffer::copy(device, nodes)?, nodes.len());
         let (offsets, drawn) = (Buffer::copy(device, offsets)?, Buffer::copy(device, drawn)?);
@@ -255,8 +267,11 @@ impl Engine for Gpu {
         self.pass = pass;
         self.place_windows(pass, drawn)?;
         let (n, device) = (self.shape.nodes, &self.device);
-        let (starts, entries, centres) =
-            (self.starts.address(device), self.entries.address(device), self.centres.address(device));
+        let (starts, entries, centres) = (
+            self.starts.address(device),
+            self.entries.address(device),
+            self.centres.address(device),
+        );
         if let Some(windows) = &drawn.windows {
             // SAFETY: `centres` has room for all windows.
             unsafe { self.each(&self.kernels.place_centres, n, &[&pass, &starts, &centres])? };
@@ -269,7 +284,8 @@ impl Engine for Gpu {
             let offsets: Vec<u64> = offsets.collect();
             self.place(&nodes, &offsets, &windows.contexts, 0, self.shape.contexts)?;
         } else if let Some(walks) = &self.walks {
-            let address = |buffer: Option<&Buffer<u64>>| buffer.map_or(NULL, |it| it.address(device));
+            let address =
+                |buffer: Option<&Buffer<u64>>| buffer.map_or(NULL, |it| it.address(device));
             let of_centres = walks.centres.as_ref().map_or(NULL, |all| all.address(device));
             let arguments: [&dyn Argument; 8] = [
                 &pass,
@@ -311,7 +327,8 @@ impl Engine for Gpu {
         let number = batch as u32;
         // SAFETY: a minibatch has at most as many entries as `ranks` and `incoming` have room for.
         unsafe {
-            let arguments: [&dyn Argument; 6] = [&pass, &number, &starts, &entries, &ranks, &incoming_starts];
+            let arguments: [&dyn Argument; 6] =
+                [&pass, &number, &starts, &entries, &ranks, &incoming_starts];
             device.launch(&self.kernels.rank_entries, BLOCKS, &arguments)?;
             self.scan(incoming_starts, n)?;
             let arguments: [&dyn Argument; 8] =
@@ -329,7 +346,8 @@ impl Engine for Gpu {
         let [own, out] = self.vectors.each_ref().map(|table| table.address(device));
         let (count, stride) = (n as u32, self.shape.stride as u32);
         if let Some(contexts) = &self.contexts {
-            let [of_contexts, out_contexts] = contexts.each_ref().map(|table| table.address(device));
+            let [of_contexts, out_contexts] =
+                contexts.each_ref().map(|table| table.address(device));
             let rows = RowsArgument { own, others: of_contexts, out, count, stride };
             let lists = ListsArgument { incoming_starts: NULL, incoming: NULL, ..both };
             self.train(rows, lists, step)?;
@@ -350,24 +368,14 @@ impl Engine for Gpu {
         let totals = self.totals.get(&self.device, 2 * COUNTERS + 1)?;
         self.totals.clear(&self.device)?;
         let sum = |from: usize| totals[from..from + COUNTERS].iter().sum::<u64>();
-        let loss = if totals[2 * COUNTERS] > 0 { f64::NAN } else { sum(0) as f64 / f64::from(SCALE) };
+        let loss =
+            if totals[2 * COUNTERS] > 0 { f64::NAN } else { sum(0) as f64 / f64::from(SCALE) };
         Ok(Totals { pairs: sum(COUNTERS), loss })
     }
 
     fn some_rows(&self, every: usize) -> Result<Vec<f32>> {
-        let stride = self.shape.stride;
-        let count = self.shape.nodes.div_ceil(every);
-        let out = Buffer::<f32>::zeros(&self.device, count * stride)?;
-        let arguments: [&dyn Argument; 5] = [
-            &self.vectors[0].address(&self.device),
-            &(stride as u32),
-            &(every as u32),
-            &(count as u32),
-            &out.address(&self.device),
-        ];
-        // SAFETY: the last row is number (`count` − 1) · `every`, which there is.
-        unsafe { self.each(&self.kernels.gather_rows, count * stride, &arguments)? };
-        out.get(&self.device, count * stride)
+        let shape = (self.shape.nodes, self.shape.stride);
+        Products::new(&self.device)?.some_rows(&self.vectors[0], shape, every)
     }
 
     fn vectors(&self) -> Result<Vec<f32>> {

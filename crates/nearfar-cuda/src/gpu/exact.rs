@@ -10,7 +10,9 @@ use nearfar::graph::Graph;
 use nearfar::negative::{CellArray, LawArrays};
 use nearfar::train::exact::{Positives, add_transposed_rows, regularised, step_size};
 use nearfar::train::l2::L2Controller;
-use nearfar::train::{Backend, Device, EpochStats, KeepGoing, Task, TrainPlan, VectorView, initial};
+use nearfar::train::{
+    Backend, Device, EpochStats, KeepGoing, Task, TrainPlan, VectorView, initial,
+};
 use nearfar::{Error, Result};
 
 use super::buffer::{Argument, Buffer, CellsArgument, NULL, WeightsArgument};
@@ -92,7 +94,8 @@ impl<'a> Exact<'a> {
             },
             _ => 0,
         };
-        memory::check(&device, tables + hops + 8 * entries as u64 + 40 * n as u64)?;
+        let beside = memory::start_bytes(n, stride, graph);
+        memory::check(&device, tables + hops + beside + 8 * entries as u64 + 40 * n as u64)?;
         let mut weights = DenseWeights::new(&device, law.as_ref(), n)?;
         let sum = |weights: &DenseWeights, are_known: u32| -> Result<Vec<f64>> {
             let sums = Buffer::<f64>::zeros(&device, n)?;
@@ -108,15 +111,22 @@ impl<'a> Exact<'a> {
         };
         let factors: Vec<f32> = centres.iter().zip(&masses).map(factor).collect();
         weights.factors.set(&device, &factors)?;
-        let of_positives = rows.iter().map(|row| row.iter().map(|&(_, a)| f64::from(a)).sum::<f64>());
-        let sums: Vec<f64> =
-            sum(&weights, 1)?.iter().zip(of_positives).map(|(dense, sparse)| dense + sparse).collect();
+        let of_positives =
+            rows.iter().map(|row| row.iter().map(|&(_, a)| f64::from(a)).sum::<f64>());
+        let sums: Vec<f64> = sum(&weights, 1)?
+            .iter()
+            .zip(of_positives)
+            .map(|(dense, sparse)| dense + sparse)
+            .collect();
         let sizes: Vec<f32> = sums.iter().map(|&sum| step_size(sum)).collect();
         let dense = device.kernel(&format!("dense_{stride}"))?;
         let shared = (ROWS + COLUMNS) * (stride + 4) * 4;
         dense
-            .set_attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as i32)
-            .map_err(|error| device.error(&error))?;
+            .set_attribute(
+                Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                i32::try_from(shared).unwrap_or(i32::MAX),
+            )
+            .map_err(|error| device.error(error))?;
         let table = || Buffer::<f32>::zeros(&device, n * stride);
         let mut vectors = [table()?, table()?];
         if init.is_some() {
@@ -263,8 +273,9 @@ impl Backend for Exact<'_> {
         let mut effective_rank = None;
         if self.l2.is_due(epoch, epochs) {
             let every = self.graph.nodes().div_ceil(1024).max(1);
-            let some: Vec<f32> = self.vectors().rows().step_by(every).flatten().copied().collect();
-            effective_rank = self.l2.after(epoch, epochs, some.chunks_exact(dim), dim);
+            let shape = (self.graph.nodes(), self.stride);
+            let some = Products::new(&self.device)?.some_rows(&self.vectors[0], shape, every)?;
+            effective_rank = self.l2.after(epoch, epochs, some.chunks_exact(self.stride), dim);
         }
         let n = self.graph.nodes() as u64;
         let pairs = n * n.saturating_sub(1);

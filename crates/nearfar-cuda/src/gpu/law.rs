@@ -19,15 +19,17 @@ enum Tables {
     Uniform,
     Alias { all: Buffer<u64>, dominant: u32, others: Option<Buffer<u64>> },
     Hops { cells: DeviceCells, powers: Buffer<f64>, rows: Buffer<f64> },
-    Landmarks {
-        cells: DeviceCells,
-        index: Buffer<u64>,
-        rows: Buffer<u64>,
-        members: Buffer<u32>,
-        powers: Buffer<f64>,
-        far_powers: Buffer<f64>,
-        proposals: Buffer<u64>,
-    },
+    Landmarks(Box<Landmarks>),
+}
+
+struct Landmarks {
+    cells: DeviceCells,
+    index: Buffer<u64>,
+    rows: Buffer<u64>,
+    members: Buffer<u32>,
+    powers: Buffer<f64>,
+    far_powers: Buffer<f64>,
+    proposals: Buffer<u64>,
 }
 
 /// Distances on a device, as bytes.
@@ -66,7 +68,7 @@ impl DeviceLaw {
                 let proposal = |of: &Proposal| [of.bound.to_bits(), of.factor.to_bits(), of.total];
                 let rows: Vec<u64> = of.rows.iter().flat_map(row).collect();
                 let proposals: Vec<u64> = of.proposals.iter().flat_map(proposal).collect();
-                let tables = Tables::Landmarks {
+                let tables = Landmarks {
                     cells: DeviceCells::new(device, of.cells)?,
                     index: Buffer::copy(device, &of.index)?,
                     rows: Buffer::copy(device, &rows)?,
@@ -75,7 +77,7 @@ impl DeviceLaw {
                     far_powers: Buffer::copy(device, of.far_powers)?,
                     proposals: Buffer::copy(device, &proposals)?,
                 };
-                ("negatives_landmarks", tables)
+                ("negatives_landmarks", Tables::Landmarks(Box::new(tables)))
             }
         };
         Ok(Self { kernel: device.kernel(name)?, tables })
@@ -93,14 +95,23 @@ impl DeviceLaw {
             Some(LawArrays::Alias { all, .. }) => 16 * all.len(),
             Some(LawArrays::Hops(hops)) => cells(&hops.cells) + 24 * hops.rows.len(),
             Some(LawArrays::Landmarks(of)) => {
-                cells(&of.cells) + 12 * of.index.len() + 32 * of.rows.len() + 24 * of.proposals.len()
+                cells(&of.cells)
+                    + 12 * of.index.len()
+                    + 32 * of.rows.len()
+                    + 24 * of.proposals.len()
             }
         };
         bytes as u64
     }
 
     /// Draws the negatives of a pass.
-    pub(crate) fn draw(&self, device: &Open, pass: Pass, starts: Address, entries: Address) -> Result<()> {
+    pub(crate) fn draw(
+        &self,
+        device: &Open,
+        pass: Pass,
+        starts: Address,
+        entries: Address,
+    ) -> Result<()> {
         let blocks = ((pass.nodes as usize).div_ceil(128), 128);
         let mut arguments: Vec<Box<dyn Argument>> =
             vec![Box::new(pass), Box::new(starts), Box::new(entries)];
@@ -117,15 +128,15 @@ impl DeviceLaw {
                 arguments.push(Box::new(powers.address(device)));
                 arguments.push(Box::new(rows.address(device)));
             }
-            Tables::Landmarks { cells, index, rows, members, powers, far_powers, proposals } => {
-                arguments.push(Box::new(cells.argument(device)));
+            Tables::Landmarks(of) => {
+                arguments.push(Box::new(of.cells.argument(device)));
                 let arrays = [
-                    index.address(device),
-                    rows.address(device),
-                    members.address(device),
-                    powers.address(device),
-                    far_powers.address(device),
-                    proposals.address(device),
+                    of.index.address(device),
+                    of.rows.address(device),
+                    of.members.address(device),
+                    of.powers.address(device),
+                    of.far_powers.address(device),
+                    of.proposals.address(device),
                 ];
                 arguments.extend(arrays.map(|array| Box::new(array) as Box<dyn Argument>));
             }

@@ -23,6 +23,7 @@ pub(crate) struct Products<'a> {
     columns: CudaFunction,
     chunks: CudaFunction,
     all: CudaFunction,
+    gather: CudaFunction,
 }
 
 /// A sparse matrix with the entries of a graph: left_i · w_ij · right_j · scale_i.
@@ -36,7 +37,12 @@ pub(crate) struct SparseMatrix {
 
 impl SparseMatrix {
     /// The matrix of an undirected graph.
-    pub(crate) fn new(device: &Open, graph: &Graph, left: &[f32], right: Option<&[f32]>) -> Result<Self> {
+    pub(crate) fn new(
+        device: &Open,
+        graph: &Graph,
+        left: &[f32],
+        right: Option<&[f32]>,
+    ) -> Result<Self> {
         let offsets: Vec<u64> = graph.offsets().iter().map(|&at| at as u64).collect();
         let weights = graph.is_weighted().then(|| {
             let of = |node: Node| graph.weights(node).unwrap_or_default().iter().copied();
@@ -64,6 +70,7 @@ impl<'a> Products<'a> {
             columns: device.kernel("column_sums")?,
             chunks: device.kernel("add_chunks")?,
             all: device.kernel("add_all")?,
+            gather: device.kernel("gather_rows")?,
         })
     }
 
@@ -95,19 +102,18 @@ impl<'a> Products<'a> {
     }
 
     /// XᵀY, row-major.
-    pub(crate) fn gram(&self, x: Address, y: Address, (rows, columns): (usize, usize)) -> Result<Vec<f64>> {
+    pub(crate) fn gram(
+        &self,
+        x: Address,
+        y: Address,
+        (rows, columns): (usize, usize),
+    ) -> Result<Vec<f64>> {
         let device = self.device;
         let tiles = columns.div_ceil(64);
         let (of_chunk, chunks) = chunked(rows);
         let sums = Buffer::<f64>::zeros(device, chunks * columns * columns)?;
-        let arguments: [&dyn Argument; 6] = [
-            &x,
-            &y,
-            &(rows as u32),
-            &(columns as u32),
-            &(of_chunk as u32),
-            &sums.address(device),
-        ];
+        let arguments: [&dyn Argument; 6] =
+            [&x, &y, &(rows as u32), &(columns as u32), &(of_chunk as u32), &sums.address(device)];
         // SAFETY: `sums` has a matrix for each chunk.
         unsafe { device.launch(&self.gram, (chunks * tiles * tiles, 256), &arguments)? };
         self.add_chunks(&sums, chunks, columns * columns)
@@ -126,7 +132,12 @@ impl<'a> Products<'a> {
     }
 
     /// The sum of squares of X W.
-    pub(crate) fn length(&self, x: Address, (rows, columns): (usize, usize), weights: &[f32]) -> Result<f64> {
+    pub(crate) fn length(
+        &self,
+        x: Address,
+        (rows, columns): (usize, usize),
+        weights: &[f32],
+    ) -> Result<f64> {
         let squares = Buffer::<f64>::zeros(self.device, rows)?;
         let to = squares.address(self.device);
         self.product(x, (rows, columns), weights, 0.0, (NULL, columns), to)?;
@@ -156,7 +167,14 @@ impl<'a> Products<'a> {
         ];
         let (blocks, shared) = (rows.div_ceil(PRODUCT_ROWS), PRODUCT_ROWS * columns * 4);
         // SAFETY: `out` has as many rows as x, or `squares` as many numbers; a thread for each column.
-        unsafe { device.launch_with(&self.rows, (blocks, columns.next_multiple_of(32) as u32), shared as u32, &arguments) }
+        unsafe {
+            device.launch_with(
+                &self.rows,
+                (blocks, columns.next_multiple_of(32) as u32),
+                shared as u32,
+                &arguments,
+            )
+        }
     }
 
     /// The sum over rows of their squares to a power, where q > 0; the squares stay in `out`.
@@ -182,24 +200,24 @@ impl<'a> Products<'a> {
         power: f64,
         out: Address,
     ) -> Result<()> {
-        let arguments: [&dyn Argument; 6] = [&x, &q, &(rows as u32), &(stride as u32), &power, &out];
+        let arguments: [&dyn Argument; 6] =
+            [&x, &q, &(rows as u32), &(stride as u32), &power, &out];
         // SAFETY: `out` has a number for each row.
         unsafe { self.device.launch(&self.squares, (rows.div_ceil(8), 256), &arguments) }
     }
 
     /// qᵀX.
-    pub(crate) fn along(&self, x: Address, q: Address, (rows, stride): (usize, usize)) -> Result<Vec<f64>> {
+    pub(crate) fn along(
+        &self,
+        x: Address,
+        q: Address,
+        (rows, stride): (usize, usize),
+    ) -> Result<Vec<f64>> {
         let device = self.device;
         let (of_chunk, chunks) = chunked(rows);
         let sums = Buffer::<f64>::zeros(device, chunks * stride)?;
-        let arguments: [&dyn Argument; 6] = [
-            &x,
-            &q,
-            &(rows as u32),
-            &(stride as u32),
-            &(of_chunk as u32),
-            &sums.address(device),
-        ];
+        let arguments: [&dyn Argument; 6] =
+            [&x, &q, &(rows as u32), &(stride as u32), &(of_chunk as u32), &sums.address(device)];
         let threads = stride.next_multiple_of(32).min(1024) as u32;
         // SAFETY: `sums` has a row for each chunk.
         unsafe { device.launch(&self.columns, (chunks, threads), &arguments)? };
@@ -214,6 +232,28 @@ impl<'a> Products<'a> {
         // SAFETY: `sums` has `count` numbers for each chunk.
         unsafe { device.launch(&self.chunks, (count.div_ceil(128), 128), &arguments)? };
         out.get(device, count)
+    }
+
+    /// Every so many-th row.
+    pub(crate) fn some_rows(
+        &self,
+        rows: &Buffer<f32>,
+        (count, stride): (usize, usize),
+        every: usize,
+    ) -> Result<Vec<f32>> {
+        let (device, count) = (self.device, count.div_ceil(every));
+        let out = Buffer::<f32>::zeros(device, count * stride)?;
+        let arguments: [&dyn Argument; 5] = [
+            &rows.address(device),
+            &(stride as u32),
+            &(every as u32),
+            &(count as u32),
+            &out.address(device),
+        ];
+        let blocks = ((count * stride).div_ceil(128), 128);
+        // SAFETY: the last row is number (`count` − 1) · `every`, which there is.
+        unsafe { device.launch(&self.gather, blocks, &arguments)? };
+        out.get(device, count * stride)
     }
 
     /// The sum of numbers.

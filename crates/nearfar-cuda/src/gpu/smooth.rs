@@ -63,7 +63,12 @@ pub(crate) fn smooth(
 }
 
 /// Subtracts q qᵀX from X, and returns qᵀX.
-fn remove(products: &Products<'_>, x: Address, q: Address, shape: (usize, usize)) -> Result<Vec<f32>> {
+fn remove(
+    products: &Products<'_>,
+    x: Address,
+    q: Address,
+    shape: (usize, usize),
+) -> Result<Vec<f32>> {
     let along: Vec<f32> =
         products.along(x, q, shape)?.into_iter().map(|value| value as f32).collect();
     combine(products, x, q, &along, shape, (1.0, -1.0))?;
@@ -81,15 +86,8 @@ fn combine(
 ) -> Result<()> {
     let device = products.device;
     let along = Buffer::copy(device, along)?;
-    let arguments: [&dyn Argument; 7] = [
-        &x,
-        &q,
-        &along.address(device),
-        &(rows as u32),
-        &(stride as u32),
-        &factor,
-        &scale,
-    ];
+    let arguments: [&dyn Argument; 7] =
+        [&x, &q, &along.address(device), &(rows as u32), &(stride as u32), &factor, &scale];
     let kernel = device.kernel("combine")?;
     // SAFETY: there are as many rows, and a number for each column.
     unsafe { device.launch(&kernel, ((rows * stride).div_ceil(256), 256), &arguments) }

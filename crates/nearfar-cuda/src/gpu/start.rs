@@ -49,11 +49,11 @@ pub(crate) fn start(
         stride,
     };
     let x = subspace.tables[0].address(device);
-    random(device, plan, 1, 0.5, (x, n), (columns, padded))?;
+    random(device, plan, 1, 0.0, (x, n), (columns, padded))?;
     add_spectral(&mut subspace, n, columns)
 }
 
-/// Fills rows with uniform numbers up to `spread`.
+/// Fills rows with uniform numbers up to `spread`; those of X if it is 0.
 fn random(
     device: &Open,
     plan: &TrainPlan,
@@ -62,15 +62,8 @@ fn random(
     (rows, count): (Address, usize),
     (columns, stride): (usize, usize),
 ) -> Result<()> {
-    let arguments: [&dyn Argument; 7] = [
-        &plan.seed,
-        &stream,
-        &spread,
-        &rows,
-        &(count as u32),
-        &(columns as u32),
-        &(stride as u32),
-    ];
+    let arguments: [&dyn Argument; 7] =
+        [&plan.seed, &stream, &spread, &rows, &(count as u32), &(columns as u32), &(stride as u32)];
     // SAFETY: there are `count` rows of `stride` values.
     unsafe { device.launch(&device.kernel("random_rows")?, (count.div_ceil(128), 128), &arguments) }
 }

@@ -29,7 +29,11 @@ pub(crate) struct Twin {
 
 impl Twin {
     /// Copies what passes are sampled from.
-    pub(crate) fn new(shape: Shape, walks: Option<&WalkArrays<'_>>, law: Option<&LawArrays<'_>>) -> Self {
+    pub(crate) fn new(
+        shape: Shape,
+        walks: Option<&WalkArrays<'_>>,
+        law: Option<&LawArrays<'_>>,
+    ) -> Self {
         Self {
             shape,
             walks: walks.map(Walks::new),
@@ -51,7 +55,8 @@ impl Twin {
     ) -> (Vec<f32>, RowTotals) {
         let mut out = vec![0.0; own.len()];
         let rows = out.par_chunks_exact_mut(self.shape.stride).enumerate();
-        let train = |(row, out): (usize, &mut [f32])| train_row(row, own, others, out, lists(row), step);
+        let train =
+            |(row, out): (usize, &mut [f32])| train_row(row, own, others, out, lists(row), step);
         let totals = rows.map(train).reduce(RowTotals::default, RowTotals::and);
         (out, totals)
     }
@@ -127,7 +132,9 @@ impl Engine for Twin {
         let slots = self.shape.slots();
         let of = |node: Node| {
             let windows = self.pairs.windows(self.shape, node).into_iter();
-            windows.flat_map(|window| self.pairs.entries[window * slots..][..slots].to_vec()).collect()
+            windows
+                .flat_map(|window| self.pairs.entries[window * slots..][..slots].to_vec())
+                .collect()
         };
         Ok((0..self.shape.nodes as Node).map(|node| (node, of(node))).collect())
     }

@@ -35,6 +35,9 @@ pub(crate) enum Law {
     Landmarks(Landmarks),
 }
 
+/// Draws a negative of a centre.
+type Draw<'a> = Box<dyn Fn(&mut Rng) -> Node + 'a>;
+
 /// Distances through landmarks.
 pub(crate) struct Landmarks {
     index: Vec<u64>,
@@ -110,7 +113,7 @@ impl Law {
     }
 
     /// A function that draws negatives of a centre; `None` if it is left to the host.
-    fn of(&self, node: Node, nodes: usize) -> Option<Box<dyn Fn(&mut Rng) -> Node + '_>> {
+    fn of(&self, node: Node, nodes: usize) -> Option<Draw<'_>> {
         Some(match self {
             _ if nodes < 2 => return None,
             Self::Uniform => Box::new(move |rng| {
@@ -151,7 +154,7 @@ impl Law {
 }
 
 impl Landmarks {
-    fn of(&self, node: Node, nodes: usize) -> Option<Box<dyn Fn(&mut Rng) -> Node + '_>> {
+    fn of(&self, node: Node, nodes: usize) -> Option<Draw<'_>> {
         let split = |entry: u64| ((entry >> 32) as u32, entry as u32);
         let (own, a) = split(self.index[node as usize]);
         let row = self.rows[own as usize];
@@ -220,9 +223,9 @@ impl Pairs {
         let n = shape.nodes;
         let counts: Vec<u64> = match (walks, &drawn.windows) {
             (_, Some(windows)) => windows.counts.iter().map(|&count| u64::from(count)).collect(),
-            (Some(walks), None) => {
-                (0..n as Node).map(|node| walks.from(pass, node, &mut walk_stream(pass, node))).collect()
-            }
+            (Some(walks), None) => (0..n as Node)
+                .map(|node| walks.from(pass, node, &mut walk_stream(pass, node)))
+                .collect(),
             (None, None) => vec![0; n],
         };
         let batches = shape.batches as u64;
@@ -236,8 +239,11 @@ impl Pairs {
         }
         starts.push(end);
         let slots = shape.slots();
-        let mut pairs =
-            Self { starts, entries: vec![SKIP; end as usize * slots], centres: vec![0; end as usize] };
+        let mut pairs = Self {
+            starts,
+            entries: vec![SKIP; end as usize * slots],
+            centres: vec![0; end as usize],
+        };
         let mut next_window = 0;
         for node in 0..n as Node {
             let mut walk = walk_stream(pass, node);

@@ -27,7 +27,14 @@ pub(crate) struct RowTotals {
 }
 
 /// The new value of a row.
-pub(crate) fn train_row(row: usize, own: &[f32], others: &[f32], out: &mut [f32], lists: Lists<'_>, step: Step) -> RowTotals {
+pub(crate) fn train_row(
+    row: usize,
+    own: &[f32],
+    others: &[f32],
+    out: &mut [f32],
+    lists: Lists<'_>,
+    step: Step,
+) -> RowTotals {
     let stride = out.len();
     let z = &own[row * stride..][..stride];
     let all = || lists.of_windows.iter().chain(lists.incoming).filter(|&&entry| entry != SKIP);
@@ -59,7 +66,8 @@ pub(crate) fn train_row(row: usize, own: &[f32], others: &[f32], out: &mut [f32]
     for ((out, old), sum) in out.iter_mut().zip(z).zip(sums) {
         *out = old * keep + sum.cast_signed() as f32 * step.rate;
         // NaN is not below it either.
-        totals.diverged |= !matches!(out.abs().partial_cmp(&LARGEST), Some(std::cmp::Ordering::Less));
+        totals.diverged |=
+            !matches!(out.abs().partial_cmp(&LARGEST), Some(std::cmp::Ordering::Less));
     }
     totals
 }
@@ -101,7 +109,8 @@ mod tests {
     #[test]
     fn products_do_not_depend_on_which_end_comes_first() {
         for stride in [16, 32, 48, 64, 112, 128, 144, 256, 512, 1024] {
-            let value = |at: usize, seed: u32| ((at as u32 * 2_654_435_761 + seed) >> 8) as f32 / 1e7 - 0.8;
+            let value =
+                |at: usize, seed: u32| ((at as u32 * 2_654_435_761 + seed) >> 8) as f32 / 1e7 - 0.8;
             let a: Vec<f32> = (0..stride).map(|at| value(at, 1)).collect();
             let b: Vec<f32> = (0..stride).map(|at| value(at, 9_999_991)).collect();
             let lanes = lanes(stride);
@@ -128,14 +137,19 @@ mod tests {
         let totals = train_row(0, &rows, &rows, &mut out, lists, step);
         assert_eq!((totals.pairs, totals.diverged), (3, false));
         let row = |node: usize| &rows[node * stride..][..stride];
-        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
-        let mut expected: Vec<f64> = row(0).iter().map(|x| f64::from(*x) * (1.0 - 2.0 * 0.01)).collect();
+        let dot =
+            |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+        let mut expected: Vec<f64> =
+            row(0).iter().map(|x| f64::from(*x) * (1.0 - 2.0 * 0.01)).collect();
         let mut loss = 0.0;
-        for (node, y, own) in [(1, 1.0, true), (2, 0.0, true), (3, 0.0, true), (3, 1.0, false)] {
+        for (node, positive, own) in
+            [(1, true, true), (2, false, true), (3, false, true), (3, true, false)]
+        {
             let s = dot(row(0), row(node));
-            let g = 0.1 * if y == 1.0 { 1.0 } else { 0.4 } * (y - 1.0 / (1.0 + (-s).exp()));
+            let (y, weight) = if positive { (1.0, 1.0) } else { (0.0, 0.4) };
+            let g = 0.1 * weight * (y - 1.0 / (1.0 + (-s).exp()));
             expected.iter_mut().zip(row(node)).for_each(|(x, z)| *x += g * f64::from(*z));
-            let x = if y == 1.0 { s } else { -s };
+            let x = if positive { s } else { -s };
             loss += if own { (-x).exp().ln_1p() } else { 0.0 };
         }
         for (out, expected) in out.iter().zip(expected) {

@@ -24,13 +24,13 @@ mod arrays;
 
 use rayon::prelude::*;
 
-use super::{LawArrays, NegativeSampler};
 use super::bands::Bands;
 use super::cells::Cells;
 use super::landmark_index::LandmarkIndex;
 use super::law::DistanceLaw;
 use super::other_components::index_outside;
 use super::rejection::reject;
+use super::{LawArrays, NegativeSampler};
 use crate::budget::{product, sum};
 use crate::distance::{HopCell, Landmarks};
 use crate::error::Result;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{HopArrays, HopRow, LawArrays, NegativeSampler};
 use super::law::DistanceLaw;
 use super::other_components::OtherComponents;
 use super::rejection::RejectionSampler;
+use super::{HopArrays, HopRow, LawArrays, NegativeSampler};
 use crate::budget::{product, sum};
 use crate::distance::{Far, HopCell, HopRows};
 use crate::error::{Error, Problem, Result};

@@ -17,9 +17,9 @@ mod math;
 mod neon;
 mod scalar;
 
-pub(crate) use math::{exp, ln};
 #[doc(hidden)]
 pub use math::sigmoid_loss;
+pub(crate) use math::{exp, ln};
 
 /// Elements of a `Vector`; rows of embeddings are padded with zeros to a multiple of this.
 pub const LANES: usize = 16;

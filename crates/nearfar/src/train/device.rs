@@ -46,7 +46,9 @@ impl FromStr for Device {
         match text {
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda(0)),
-            _ => number(text).map(Self::Cuda).ok_or_else(|| "expected cpu, cuda or cuda:N".to_owned()),
+            _ => number(text)
+                .map(Self::Cuda)
+                .ok_or_else(|| "expected cpu, cuda or cuda:N".to_owned()),
         }
     }
 }

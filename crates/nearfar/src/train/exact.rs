@@ -91,17 +91,16 @@ impl Objective {
         let n = graph.nodes();
         let Positives { centres, mut rows } = Positives::new(graph, plan);
         let mut total = vec![0.0_f32; n * n];
-        let fill = |((row, centre), positive): ((&mut [f32], Node), &Vec<(Node, f32)>)| {
+        total.par_chunks_exact_mut(n.max(1)).enumerate().for_each(|(centre, row)| {
             let mut probabilities = vec![0.0; n];
-            negatives.probabilities(centre, &mut probabilities);
-            let weight = centres[centre as usize] * plan.negative_weight;
+            negatives.probabilities(centre as Node, &mut probabilities);
+            let weight = centres[centre] * plan.negative_weight;
             let entries = row.iter_mut().zip(&probabilities);
             entries.for_each(|(entry, p)| *entry = (weight * p) as f32);
-            for &(j, weight) in positive {
+            for &(j, weight) in &rows[centre] {
                 row[j as usize] += weight;
             }
-        };
-        total.par_chunks_exact_mut(n.max(1)).zip(0..n as Node).zip(&rows).for_each(fill);
+        });
         add_own_transpose(&mut total, n);
         add_transposed_rows(&mut rows);
         let regularised = regularised(&centres, negatives);

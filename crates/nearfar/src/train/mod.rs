@@ -26,9 +26,9 @@ pub(crate) mod update;
 pub use backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 pub use config::{Kernel, L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 pub use device::Device;
-pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
 #[doc(hidden)]
 pub use given::initial;
+pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
 pub(crate) use plan::From;
 pub use plan::TrainPlan;
 pub use settings::Settings;

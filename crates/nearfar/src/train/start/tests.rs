@@ -174,6 +174,14 @@ fn only_directions_of_clearly_positive_eigenvalues_are_kept() {
     assert_eq!([row(1), row(3)], [[0.0; 4]; 2], "less than 4 / 1000");
 }
 
+/// X ← X L⁻ᵀ; `false` if there is no L.
+fn orthonormalise(x: &mut [f32], columns: usize) -> bool {
+    let Some(inverse) = inverse_factor(&products(x, x, columns), columns) else { return false };
+    let old = x.to_vec();
+    multiply_by_transposed(&old, &inverse, x, columns);
+    true
+}
+
 /// Columns become orthonormal over all chunks of rows, whatever their scale; dependent ones do not
 /// fail, and zeros do.
 #[test]
