@@ -85,13 +85,30 @@ fn table(name: &str, stats: &DistanceSummary) -> String {
     let at_least = if stats.diameter_exact { "" } else { "at least " };
     line("diameter", format!("{at_least}{}", stats.diameter));
     line("mean distance", format!("{:.3}", stats.mean_distance));
+    if let Some(lengths) = &stats.lengths {
+        let at_least = if lengths.diameter_exact { "" } else { "at least " };
+        line("diameter by length", format!("{at_least}{}", print::number(lengths.diameter)));
+        line("mean by length", print::number(lengths.mean_distance));
+    }
     let exact = stats.distance_sources == graph.nodes;
     let sampled = format!(", estimated from {} sources", count(stats.distance_sources));
-    let _ = writeln!(text, "\npairs by distance{}", if exact { "" } else { &sampled });
+    let unit = if stats.lengths.is_some() { " in hops" } else { "" };
+    let _ = writeln!(text, "\npairs by distance{unit}{}", if exact { "" } else { &sampled });
     let pairs = stats.distance_histogram.iter();
     let mut pairs: Vec<(String, u64)> = pairs.map(|(d, &pairs)| (d.to_string(), pairs)).collect();
     if stats.unreachable_pairs > 0 {
         pairs.push(("none".to_owned(), stats.unreachable_pairs));
     }
-    text + &print::distance_bars(&pairs)
+    text += &print::distance_bars(&pairs);
+    if let Some(lengths) = &stats.lengths {
+        let sampled = match lengths.sources {
+            all if all == graph.nodes => String::new(),
+            some => format!(", estimated from {} sources", count(some)),
+        };
+        let _ = writeln!(text, "\npairs by length of the path, up to{sampled}");
+        let rows = lengths.histogram.iter();
+        let rows: Vec<_> = rows.map(|&(upper, pairs)| (upper.to_string(), pairs)).collect();
+        text += &print::distance_bars(&rows);
+    }
+    text
 }

@@ -397,7 +397,7 @@ def embed(
     resume_anyway : bool, default=False
         With ``resume``, continue also from a checkpoint of an instruction set that this machine does
         not have. The result is then not that of an uninterrupted run, and a ``UserWarning`` says so.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
+    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Returns

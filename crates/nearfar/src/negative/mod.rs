@@ -1,9 +1,11 @@
 //! Stage 4, negatives: the laws that negative samples are drawn from.
 
 mod bands;
+mod by_length;
 mod cells;
 mod clusters;
 mod config;
+mod costs;
 mod degree;
 mod directed;
 mod edge;
@@ -11,6 +13,8 @@ mod landmark;
 mod landmark_approx;
 mod landmark_index;
 mod law;
+mod length_search;
+mod length_table;
 mod levels;
 mod listed;
 mod other_components;

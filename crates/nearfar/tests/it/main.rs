@@ -16,6 +16,7 @@ mod graph_examples;
 mod graph_formats;
 mod graph_mutations;
 mod graphs;
+mod lengths;
 mod measures;
 mod naive;
 mod naive_routes;

@@ -55,7 +55,8 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let weights = (0..pairs.len()).map(weight).collect::<Result<Vec<f32>>>()?;
     // The ones of an adjacency matrix are not weights.
     let buffers = positions.max(data.bytes() + 4 * weights.len() as u64);
-    let unweighted = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
+    let is_one = |weight: &f32| weight.to_bits() == 1_f32.to_bits();
+    let unweighted = !options.reads_lengths() && weights.iter().all(is_one);
     let weights = (!unweighted).then_some(weights);
     let list = EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } };
     let origin = Origin { direction: Direction::Entries, ..Origin::default() };
