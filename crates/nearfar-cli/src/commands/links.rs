@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use nearfar::Parts;
 use nearfar::embedding::Embedding;
 use nearfar::evaluate::{LinkScores, LinksConfig, Ranking, links};
 use nearfar::graph::{Dataset, ReadOptions};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
         let observer = Observer::new(Recorder::default(), quiet)?;
-        Ok(options.embed(rest, read_bytes, None, (observer, None), quiet)?.0)
+        Ok(options.embed(rest, read_bytes, Parts::default(), (observer, None), quiet)?.0)
     })?;
     if scores.held_out < scores.asked && !quiet {
         print::message(&format!(

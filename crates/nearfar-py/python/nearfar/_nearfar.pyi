@@ -16,6 +16,8 @@ def embed(
     callback: Callable[[str], bool] | None = None,
     text_ids: bool = False,
     init: Embedding | None = None,
+    features: Features | None = None,
+    save_model: str | None = None,
 ) -> Embedding: ...
 def update(
     embedding: Embedding,
@@ -99,6 +101,24 @@ class Graph:
     def largest_component(self) -> tuple[npt.NDArray[np.uint32], Graph]: ...
     def stats(self, sources: int | None = None, seed: int = 0) -> str: ...
     def distances(self, sources: npt.NDArray[Any]) -> npt.NDArray[np.int32]: ...
+
+class Features:
+    @staticmethod
+    def dense(values: npt.NDArray[np.float32]) -> Features: ...
+    @staticmethod
+    def sparse(
+        width: int,
+        offsets: npt.NDArray[Any],
+        columns: npt.NDArray[Any],
+        values: npt.NDArray[np.float32],
+    ) -> Features: ...
+    @staticmethod
+    def read(path: str, graph: Graph) -> Features: ...
+
+class NetworkModel:
+    @staticmethod
+    def load(path: str) -> NetworkModel: ...
+    def apply(self, graph: Graph, features: Features) -> Embedding: ...
 
 class Embedding:
     def __new__(

@@ -29,6 +29,7 @@ pub use pack::{PackConfig, Packed, open_packed, pack};
 pub use read::{
     Column, Header, InputFormat, ReadOptions, Separator, known_ends, known_weight, read,
 };
+pub(crate) use read::{SparseRows, read_sparse};
 pub use stats::GraphStats;
 pub use storage::{Direction, Storage};
 pub use summary::{Origin, ReadSummary, UsedColumns};

@@ -11,7 +11,7 @@ use super::plan::TrainPlan;
 use super::smooth::smooth;
 use super::stream::Stream;
 use crate::embedding::Embedding;
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Features};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::NegativeSampler;
@@ -43,6 +43,11 @@ pub trait Backend {
     /// returned after an epoch, to the same result as if it had not been interrupted.
     fn restore(&mut self, _vectors: &[f32], _state: &[u8]) -> Result<()> {
         Err(cannot_resume())
+    }
+
+    /// The parameters of the encoder, if a model of them can be saved.
+    fn parameters(&self) -> Option<&[f32]> {
+        None
     }
 
     /// The vectors, row by row.
@@ -94,6 +99,17 @@ pub struct Task<'a> {
     pub instruction_set: InstructionSet,
     /// The vectors to start from, in place of the planned ones.
     pub init: Option<&'a Embedding>,
+    /// The features that a network reads.
+    pub features: Option<Arc<Features>>,
+}
+
+/// What training returns.
+pub(crate) struct Trained {
+    pub(crate) vectors: Vec<f32>,
+    /// The context vectors, if there are any.
+    pub(crate) contexts: Option<Vec<f32>>,
+    /// The parameters of a network that reads features.
+    pub(crate) parameters: Option<Vec<f32>>,
 }
 
 impl<'a> VectorView<'a> {
@@ -133,8 +149,7 @@ pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn 
     })
 }
 
-/// Runs all epochs, from the checkpoint on if there is one, and returns the smoothed vectors, and the
-/// context vectors if there are any.
+/// Runs all epochs, from the checkpoint on if there is one, and smooths the vectors.
 pub(crate) fn run(
     mut backend: Box<dyn Backend + '_>,
     plan: &TrainPlan,
@@ -142,7 +157,7 @@ pub(crate) fn run(
     started: &Event,
     checkpoint: Option<Checkpoint>,
     sink: &mut dyn Sink,
-) -> Result<(Vec<f32>, Option<Vec<f32>>)> {
+) -> Result<Trained> {
     let mut stopped = sink.event(started)?.is_break();
     let mut first = 0;
     if let Some(checkpoint) = checkpoint {
@@ -177,12 +192,13 @@ pub(crate) fn run(
         let done = Event::Epoch { epoch, epochs, pairs, loss, l2, effective_rank };
         stopped |= sink.event(&done)?.is_break();
     }
+    let parameters = plan.features.and_then(|_| backend.parameters().map(<[f32]>::to_vec));
     let (mut vectors, contexts) = backend.into_both();
     let smoothing = plan.smoothing_at_end();
     if smoothing > 0 {
         smooth(&graph.to_undirected(), &mut vectors, plan.dim, smoothing);
     }
-    Ok((vectors, contexts))
+    Ok(Trained { vectors, contexts, parameters })
 }
 
 /// Why the runs of other trainers than the stream one have no checkpoints.

@@ -21,6 +21,7 @@ pub mod stream;
 pub(crate) mod update;
 
 pub use backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
+pub(crate) use batch::network_kind;
 pub use config::{Kernel, L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 pub use observe::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Scores, Sink, State};
 pub(crate) use plan::From;

@@ -10,6 +10,7 @@ mod directed;
 mod distances;
 mod exact;
 mod extremes;
+mod features;
 mod formats;
 mod graph_errors;
 mod graph_examples;

@@ -53,6 +53,7 @@ pub(super) use dialect::Detected;
 pub(crate) use fields::Fields;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
+pub(crate) use scipy::{SparseRows, read_sparse};
 
 /// Reads a graph: a file in any supported format, a dataset folder, `builtin:NAME`, or `-` for
 /// standard input.
