@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::feature_text;
 use super::products::{parallel_multiply, transposed_multiply};
 use crate::budget::{product, sum};
 use crate::embedding::{Embedding, ids_beside};
@@ -17,6 +18,8 @@ pub struct Features {
     nodes: usize,
     width: usize,
     values: Values,
+    /// Whether their rows were copied into the order of the nodes, which took as much memory again.
+    copied: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +42,7 @@ struct Compressed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FeatureShape {
     pub(crate) width: usize,
+    /// The memory that they take, or took while they were read.
     pub(crate) bytes: u64,
     pub(crate) fingerprint: u64,
 }
@@ -54,7 +58,7 @@ impl Features {
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
             return Err(not_finite(at / width, at % width, values[at]));
         }
-        Ok(Self { nodes, width, values: Values::Dense(values) })
+        Ok(Self { nodes, width, values: Values::Dense(values), copied: false })
     }
 
     /// Features from compressed sparse rows: those of node i are in columns
@@ -80,11 +84,12 @@ impl Features {
         }
         let rows = Compressed { starts, at: columns, values };
         let columns = rows.transposed(width);
-        Ok(Self { nodes, width, values: Values::Sparse { rows, columns } })
+        let values = Values::Sparse { rows, columns };
+        Ok(Self { nodes, width, values, copied: false })
     }
 
-    /// Reads the features of the nodes of a graph: a sparse matrix, `.npz`, or any file of vectors with
-    /// a row for each node. Rows are matched by id; those of other nodes are not used.
+    /// Reads the features of the nodes of a graph: a sparse matrix, `.npz`; text, `.csv` or `.tsv`, with
+    /// or without a header; or any other file of vectors with a row for each node. Rows are matched by id; those of other nodes are not used.
     pub fn read(path: &Path, graph: &Graph) -> Result<Self> {
         let is_sparse = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("npz"));
         let named = |error: Error| match error {
@@ -104,10 +109,20 @@ impl Features {
             }
             return Self::sparse(width, found.0, found.1, found.2).map_err(named);
         }
-        let table = Embedding::load(path)?;
-        let rows = rows_of(path, graph, table.ids())?;
-        let values = rows.into_iter().flat_map(|row| table.vector(row)).copied().collect();
-        Self::dense(graph.nodes(), table.dim(), values).map_err(named)
+        let (ids, width, table) = if is_text(path) {
+            feature_text::read(path)?
+        } else {
+            let table = Embedding::load(path)?;
+            (table.ids().clone(), table.dim(), table.into_vectors())
+        };
+        let (nodes, rows) = (graph.nodes(), rows_of(path, graph, &ids)?);
+        if ids.len() == nodes && rows.is_sorted() {
+            return Self::dense(nodes, width, table).map_err(named);
+        }
+        let row = |row: Node| &table[row as usize * width..][..width];
+        let values = rows.into_iter().flat_map(row).copied().collect();
+        let features = Self::dense(nodes, width, values).map_err(named)?;
+        Ok(Self { copied: true, ..features })
     }
 
     /// The number of nodes.
@@ -122,7 +137,9 @@ impl Features {
 
     /// What a plan has to know.
     pub(crate) fn shape(&self) -> FeatureShape {
-        FeatureShape { width: self.width, bytes: self.bytes(), fingerprint: self.fingerprint() }
+        let copies = if self.copied { 2 } else { 1 };
+        let (bytes, fingerprint) = (self.bytes().saturating_mul(copies), self.fingerprint());
+        FeatureShape { width: self.width, bytes, fingerprint }
     }
 
     /// The memory that they take.
@@ -202,6 +219,13 @@ impl Compressed {
             }
         });
     }
+}
+
+/// Whether the extension is that of a table of text, which may be compressed.
+fn is_text(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    [".csv", ".tsv"].iter().any(|end| name.ends_with(end))
 }
 
 /// The row of features of every node.

@@ -1,6 +1,7 @@
 //! Stage 6, encoders: from nodes to vectors, and from the gradient to a training step.
 
 mod adam;
+mod feature_text;
 mod features;
 mod model;
 mod network;
