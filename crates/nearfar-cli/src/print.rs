@@ -91,6 +91,12 @@ pub(crate) fn distance_bars(counts: &[(String, u64)]) -> String {
     text
 }
 
+/// Six significant digits, with at most six decimals.
+pub(crate) fn number(value: f64) -> String {
+    let digits = 5 - value.abs().max(1e-3).log10().floor() as i32;
+    format!("{value:.*}", digits.clamp(0, 6) as usize)
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::exception;
+use crate::features::Features;
 use crate::graph::{Graph, PyIds, ids, integers, names, strings};
 use crate::options::{Keep, Memory, Options, Threads, parsed};
 use crate::work::{self, Caller};
@@ -116,7 +117,10 @@ impl Embedding {
 
 /// Trains a vector for every node of a graph.
 #[pyfunction]
-#[pyo3(signature = (graph, options, callback=None, text_ids=false, init=None))]
+#[pyo3(signature = (
+    graph, options, callback=None, text_ids=false, init=None, features=None, save_model=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn embed(
     py: Python<'_>,
     graph: &Graph,
@@ -124,7 +128,10 @@ pub(crate) fn embed(
     callback: Option<Py<PyAny>>,
     text_ids: bool,
     init: Option<&Embedding>,
+    features: Option<&Features>,
+    save_model: Option<PathBuf>,
 ) -> PyResult<Embedding> {
+    let features = features.map(|features| Arc::clone(&features.0));
     let init = init.map(|init| Arc::clone(&init.0));
     let mut options = Options::parse(options)?;
     let settings = options.settings()?;
@@ -147,8 +154,14 @@ pub(crate) fn embed(
         let mut observer = Observer { caller, recorder: Recorder::new(log, checkpoints) };
         let budget = Budget { memory, ..Default::default() };
         let backend = nearfar_cuda::backend(settings.train.device);
-        let parts = Parts { init: init.as_deref(), backend, ..Default::default() };
+        let mut model = None;
+        let wanted = save_model.as_ref().map(|_| &mut model);
+        let init = init.as_deref();
+        let parts = Parts { init, backend, features, model: wanted, ..Default::default() };
         let embedding = nearfar::embed_with(&graph, &settings, &budget, parts, &mut observer)?;
+        if let (Some(file), Some(model)) = (&save_model, &model) {
+            model.save(file)?;
+        }
         observer.recorder.finish()?;
         Ok(if text_ids { record_text_ids(embedding) } else { embedding })
     })

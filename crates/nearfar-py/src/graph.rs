@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use nearfar::distance::{DistanceSummary, hops};
+use nearfar::distance::{DistanceSummary, hops, lengths};
 use nearfar::error::Problem;
 use nearfar::graph::{
-    Components, Dataset, Direction, Dropped, EdgeList, Labels, Node, NodeIds, Origin, Preset,
-    ReadOptions, ReadSummary, Repeats, Splits, SynthConfig, UsedColumns,
+    Components, Dataset, Direction, Distance, Dropped, EdgeList, Labels, Node, NodeIds, Origin,
+    Preset, ReadOptions, ReadSummary, Repeats, Splits, SynthConfig, UsedColumns,
 };
 use numpy::ndarray::ArrayView1;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 
 use crate::error::keyword;
-use crate::options::{Options, parsed};
+use crate::options::{Options, check, parsed};
 use crate::work;
 
 /// A graph with the labels and splits of its nodes.
@@ -135,6 +135,58 @@ impl Graph {
     #[getter]
     fn weighted(&self) -> bool {
         self.shared.is_weighted()
+    }
+
+    /// What distances are.
+    #[getter]
+    fn distance(&self) -> &'static str {
+        self.origin.distance.name()
+    }
+
+    /// This graph with its weights as lengths, and the weights of another with the same edges.
+    #[pyo3(signature = (weights=None))]
+    fn by_length(&self, weights: Option<&Self>) -> PyResult<Self> {
+        let by_length = (*self.shared).clone().with_weights_as_lengths();
+        let of = weights.unwrap_or(self);
+        let graph = match weights {
+            None => by_length,
+            Some(weights) => check((*weights.shared).clone().with_lengths_of(&by_length))?,
+        };
+        let origin = Origin { distance: Distance::Length, ..of.origin.clone() };
+        Ok(Self { dropped: of.dropped, origin, ..Self::from_dataset(Dataset::of(graph)) })
+    }
+
+    /// This graph with lengths of 1/weight.
+    fn by_inverse_weight(&self) -> PyResult<Self> {
+        let graph = check((*self.shared).clone().with_inverse_weights_as_lengths())?;
+        let origin = Origin { distance: Distance::InverseWeight, ..self.origin.clone() };
+        Ok(Self { dropped: self.dropped, origin, ..Self::from_dataset(Dataset::of(graph)) })
+    }
+
+    /// This graph without its weights; lengths stay.
+    fn without_weights(&self) -> Self {
+        let graph = (*self.shared).clone().without_weights();
+        let (dropped, origin) = (self.dropped, self.origin.clone());
+        Self { dropped, origin, ..Self::from_dataset(Dataset::of(graph)) }
+    }
+
+    /// The lengths of the edges in the order of `edge_arrays`, if edges have lengths.
+    fn edge_lengths<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
+        let graph = &self.shared;
+        let edges = graph.edges_once().map(|(a, b, _)| graph.edge_length(a, b));
+        graph.has_lengths().then(|| PyArray1::from_vec(py, edges.collect()))
+    }
+
+    /// Distances from each source to all nodes, by length; infinite where there is no path.
+    fn lengths<'py>(
+        &self,
+        py: Python<'py>,
+        sources: Rows<'_>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let sources = sources.read(Some(self.shared.nodes()))?;
+        let (graph, count) = (Arc::clone(&self.shared), sources.len());
+        let found = work::run(py, None, None, move |_| Ok(lengths(&graph, &sources)))?;
+        PyArray1::from_vec(py, found).reshape([count, self.shared.nodes()])
     }
 
     /// Numbers of dropped edges, by reason.

@@ -7,6 +7,7 @@
 mod embedding;
 mod error;
 mod evaluate;
+mod features;
 mod graph;
 mod options;
 mod report;
@@ -24,6 +25,8 @@ mod _nearfar {
     use crate::embedding::{Embedding, embed};
     #[pymodule_export]
     use crate::evaluate::{classify, links, measure};
+    #[pymodule_export]
+    use crate::features::{Features, NetworkModel};
     #[pymodule_export]
     use crate::graph::{Graph, known_columns, read, synth};
     #[pymodule_export]

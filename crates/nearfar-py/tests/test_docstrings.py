@@ -10,7 +10,7 @@ from typing import Any
 import nearfar
 import pytest
 
-DOCUMENTED = ["Embedding", "Graph", "NegativeSampler", "classify", "distances", "embed", "links", "load"]
+DOCUMENTED = ["Embedding", "Graph", "NegativeSampler", "apply", "classify", "distances", "embed", "links", "load"]
 DOCUMENTED += ["measure", "report", "stats", "synth"]
 
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::embedding::Embedding;
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Features, NetworkModel};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::simd::InstructionSet;
-use crate::train::backend::{self, Backend, Task};
+use crate::train::backend::{self, Backend, Task, Trained};
+use crate::train::network_kind;
 use crate::train::update::{Changes, Update};
 use crate::train::{Device, Event, From, Settings, Sink, TrainPlan, given};
 
@@ -57,6 +58,10 @@ pub struct Parts<'a> {
     pub instruction_set: Option<InstructionSet>,
     /// Vectors to start from, matched by id; nodes without one start at the mean of their neighbours'.
     pub init: Option<&'a Embedding>,
+    /// Features of the nodes, for models with a network.
+    pub features: Option<Arc<Features>>,
+    /// Where the trained network is put that read the features.
+    pub model: Option<&'a mut Option<NetworkModel>>,
 }
 
 /// Builds a backend.
@@ -90,7 +95,13 @@ pub(crate) fn embed_changes(
     let from = From {
         init: parts.init.map(Embedding::fingerprint),
         updated: changes.map(|it| it.nodes().count()),
+        features: parts.features.as_ref().map(|features| features.shape()),
     };
+    if let Some(features) = parts.features.as_ref().filter(|it| it.nodes() != graph.nodes()) {
+        let (rows, nodes) = (features.nodes(), graph.nodes());
+        let message = format!("there are {rows} rows of features for {nodes} nodes");
+        return Err(Error::conflict(message));
+    }
     let given = parts.init.map_or(0, |init| 4 * init.vectors().len() as u64);
     let budget = Budget { reserved: budget.reserved.saturating_add(given), ..*budget };
     let mut plan = TrainPlan::starting_from(from, &settings, graph, &budget)?;
@@ -125,7 +136,9 @@ pub(crate) fn embed_changes(
     let encoder = parts.encoder;
     let negatives = &*negatives;
     let (instruction_set, init) = (plan.kernel, parts.init);
-    let task = Task { plan: &plan, graph, positives, negatives, encoder, instruction_set, init };
+    let features = parts.features;
+    let task =
+        Task { plan: &plan, graph, positives, negatives, encoder, instruction_set, init, features };
     let backend = match (parts.backend, parts.init.zip(changes)) {
         (Some(build), _) => build(task)?,
         (None, _) if plan.device != Device::Cpu => {
@@ -135,6 +148,13 @@ pub(crate) fn embed_changes(
         (None, Some((old, changes))) => Box::new(Update::new(task, old, changes)),
         (None, None) => task.backend()?,
     };
-    let (vectors, contexts) = backend::run(backend, &plan, graph, &started, checkpoint, sink)?;
+    let Trained { vectors, contexts, parameters } =
+        backend::run(backend, &plan, graph, &started, checkpoint, sink)?;
+    if let (Some(out), Some(parameters)) = (parts.model, parameters)
+        && let (Some(shape), Some(kind)) = (plan.features, network_kind(plan.model))
+    {
+        let (features, dim, provenance) = (shape.width, plan.dim, plan.provenance());
+        *out = Some(NetworkModel { kind, features, dim, parameters, provenance });
+    }
     embedding(vectors, contexts)
 }

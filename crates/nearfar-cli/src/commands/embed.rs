@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_output, check_writable};
+use nearfar::encode::Features;
 use nearfar::error::{Error, Problem};
 use nearfar::file::check_not_input;
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
@@ -29,6 +30,10 @@ pub(crate) struct Args {
     /// neighbours' vectors
     #[arg(long, value_name = "FILE", help_heading = "Training")]
     init: Option<PathBuf>,
+    /// File of node features, which gcn, sage, gae and vgae read in place of the nodes themselves: a row
+    /// for each node, matched by id, in any format of vectors or as a sparse matrix, .npz
+    #[arg(long, value_name = "FILE", help_heading = "Training")]
+    features: Option<PathBuf>,
     #[command(flatten)]
     scoring: ScoringArgs,
     #[command(flatten)]
@@ -45,6 +50,9 @@ struct OutputArgs {
     /// File to write the context vectors of --order 2 to: in a directed graph, those of nodes as targets
     #[arg(long, value_name = "FILE", conflicts_with = "stop_early")]
     contexts: Option<PathBuf>,
+    /// File to write the network to that was trained on --features, for `nearfar apply`; .safetensors
+    #[arg(long, value_name = "FILE", conflicts_with = "stop_early")]
+    save_model: Option<PathBuf>,
     /// Format of the file [default: by its extension]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -120,7 +128,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let start = Instant::now();
     args.options.complete(given)?;
     args.check_outputs()?;
-    args.check_contexts()?;
+    args.check_extras()?;
     let backend = nearfar_cuda::backend(args.options.settings.train.device);
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
@@ -130,8 +138,17 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     check_writable(output, *format, graph.ids())?;
     let observer = Observer::new(args.output.recorder()?, quiet)?;
     let init = args.init.as_deref().map(Embedding::load).transpose()?;
+    let features = args.features.as_deref().map(|file| Features::read(file, &graph));
+    let features = features.transpose()?.map(Arc::new);
+    let mut model = None;
+    let parts = Parts {
+        init: init.as_ref(),
+        backend,
+        features,
+        model: args.output.save_model.as_ref().map(|_| &mut model),
+        ..Default::default()
+    };
     let observed = (observer, scoring.as_ref());
-    let parts = Parts { init: init.as_ref(), backend, ..Default::default() };
     let (embedding, mut run) = args.options.embed(&graph, read_bytes, parts, observed, quiet)?;
     drop(init);
     let save = Instant::now();
@@ -141,6 +158,9 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         && let Some(contexts) = embedding.contexts()
     {
         contexts.save(file, *format)?;
+    }
+    if let (Some(file), Some(model)) = (&args.output.save_model, &model) {
+        model.save(file)?;
     }
     let save = save.elapsed().as_secs_f64();
     let peak_memory = peak_memory();
@@ -193,7 +213,8 @@ impl Args {
     fn check_outputs(&self) -> anyhow::Result<()> {
         let OutputArgs { output, format, log, report, .. } = &self.output;
         let mut others = super::graph_files(&self.graph, &self.read);
-        others.extend(self.options.config.iter().chain(&self.init).cloned());
+        let inputs = self.options.config.iter().chain(&self.init).chain(&self.features);
+        others.extend(inputs.cloned());
         others.extend(self.scoring.files());
         check_output(output, *format, &others)?;
         others.push(output.clone());
@@ -201,7 +222,7 @@ impl Args {
             check_output(contexts, *format, &others)?;
             others.push(contexts.clone());
         }
-        for file in log.iter().chain(report) {
+        for file in log.iter().chain(report).chain(&self.output.save_model) {
             check_not_input(file, &others)?;
             others.push(file.clone());
         }
@@ -213,9 +234,13 @@ impl Args {
 }
 
 impl Args {
-    /// Fails unless the training has context vectors that belong to the vectors.
-    fn check_contexts(&self) -> anyhow::Result<()> {
+    /// Fails unless the training has the context vectors and the model that are to be saved.
+    fn check_extras(&self) -> anyhow::Result<()> {
         let train = &self.options.settings.train;
+        if self.output.save_model.is_some() && self.features.is_none() {
+            let problem = Problem::from("a network without features knows its own nodes alone");
+            return Err(Error::conflict(problem.give("features").omit("save-model")).into());
+        }
         if self.output.contexts.is_none() {
             return Ok(());
         }

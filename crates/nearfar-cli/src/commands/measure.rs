@@ -9,7 +9,7 @@ use nearfar::embedding::Embedding;
 use nearfar::evaluate::measure::{Counted, MeasureConfig, Measures, measure};
 use nearfar::graph::ReadOptions;
 
-use crate::print::{self, grouped};
+use crate::print::{self, grouped, number};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -72,7 +72,10 @@ fn table(found: &Measures) -> String {
     let half = interval.map(|i| i.mean_total_distance);
     let holds = match found.corollary.iter().filter(|holds| **holds).count() {
         0 => format!("  (D/d > n = {} for no d)", found.nodes),
-        count => format!("  (D/d > n = {} for d ≤ {count})", found.nodes),
+        count => {
+            let most = found.length.as_ref().map_or(count as f64, |length| length[count - 1]);
+            format!("  (D/d > n = {} for d ≤ {most})", found.nodes)
+        }
     };
     line("total distance D", found.mean_total_distance, half, &holds);
     if let Some(objective) = &found.objective {
@@ -110,12 +113,13 @@ fn distances(found: &Measures) -> String {
     let small = |value: f64| format!("{value:.2e}");
     let fixed = |value: f64| format!("{value:.5}");
     let uniform = small(found.uniform.beta);
-    let head = ["d", "pairs", "ξ", "std of ξ", "± 95 %", "α", "β distance", "β uniform"];
+    let unit = if found.length.is_some() { "d ≤" } else { "d" };
+    let head = [unit, "pairs", "ξ", "std of ξ", "± 95 %", "α", "β distance", "β uniform"];
     let mut rows = vec![head.map(str::to_owned)];
     for (index, d) in found.distance.iter().enumerate() {
         let half = found.interval.as_ref().map_or(f64::NAN, |interval| interval.xi[index]);
         rows.push([
-            d.to_string(),
+            found.length.as_ref().map_or(d.to_string(), |length| length[index].to_string()),
             grouped(found.pairs[index]),
             fixed(found.xi[index]),
             fixed(found.xi_std[index]),
@@ -139,10 +143,4 @@ fn distances(found: &Measures) -> String {
         let _ = writeln!(text, "{line}  {:>8}  {:>10}  {:>9}", row[5], row[6], row[7]);
     }
     text
-}
-
-/// Six significant digits, with at most six decimals.
-fn number(value: f64) -> String {
-    let digits = 5 - value.abs().max(1e-3).log10().floor() as i32;
-    format!("{value:.*}", digits.clamp(0, 6) as usize)
 }

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod apply;
 mod completions;
 mod embed;
 mod evaluate;
@@ -39,6 +40,13 @@ pub(crate) enum Command {
     ///   nearfar update vectors.npy --graph new.tsv -o new.npy
     #[command(verbatim_doc_comment)]
     Update(update::Args),
+    /// Compute vectors of the nodes of another graph from their features, with a trained network
+    ///
+    /// Example:
+    ///   nearfar embed old.tsv --model sage --features old.npy --save-model sage.safetensors
+    ///   nearfar apply sage.safetensors new.tsv --features new.npy -o new-vectors.npy
+    #[command(verbatim_doc_comment)]
+    Apply(apply::Args),
     /// Score vectors by node classification with logistic regression
     ///
     /// Examples:
@@ -117,6 +125,7 @@ impl Command {
     pub(crate) fn run(self, matches: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
         match self {
             Self::Embed(mut args) => embed::run(&mut args, matches, quiet),
+            Self::Apply(args) => apply::run(&args, quiet),
             Self::Update(mut args) => update::run(&mut args, matches, quiet),
             Self::Evaluate(args) => evaluate::run(&args, quiet),
             Self::Links(mut args) => links::run(&mut args, matches, quiet),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use nearfar::Budget;
-use nearfar::distance::{Far, Levels};
+use nearfar::distance::{Far, LengthBins, Levels, lengths};
 use nearfar::graph::{Components, Graph, Node, ReadOptions};
 use nearfar::negative::{Demand, NegativeConfig, NegativePlan, Negatives};
 use nearfar::rng::{Purpose, Rng};
@@ -59,6 +59,9 @@ struct Sample {
     counts: Map<String, Value>,
     /// Draws by hop distance from the centre; nodes without a path count under `far`.
     by_distance: BTreeMap<u32, u64>,
+    /// Where edges have lengths, (the largest length of a bin, draws) by length of the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_length: Option<Vec<(f64, u64)>>,
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
@@ -94,6 +97,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         left -= count;
     }
     let (far, by_distance) = by_distance(&graph, centre, &counts, args);
+    let by_length = graph.has_lengths().then(|| by_length(&graph, centre, &counts, args));
     if args.json {
         let drawn = (0..).zip(&counts).filter(|(_, count)| **count > 0);
         let drawn = drawn.map(|(row, &count)| (graph.ids().get(row).into_owned(), count.into()));
@@ -107,10 +111,17 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
             seed: args.seed,
             counts: drawn.collect(),
             by_distance,
+            by_length,
         };
         return print::json_with_read(&sample, &read);
     }
-    print::result(&table(&graph, args, plan.law, &counts, &by_distance, far))
+    let label = |hops: u32| if Some(hops) == far { "far".to_owned() } else { hops.to_string() };
+    let by_hops = || by_distance.iter().map(|(&hops, &count)| (label(hops), count)).collect();
+    let by_length = by_length.map(|rows| {
+        rows.iter().map(|(upper, count)| (upper.to_string(), *count)).collect::<Vec<_>>()
+    });
+    let by_distance = by_length.unwrap_or_else(by_hops);
+    print::result(&table(&graph, args, plan.law, &counts, &by_distance))
 }
 
 /// `far` if some pairs may have no path, and draws by exact distance, which samplers by landmarks
@@ -127,7 +138,7 @@ fn by_distance(
     let along = Levels::new(graph, centre).hops();
     let both_ways = match args.negatives.far {
         Far::Undirected => Levels::new(&graph.to_undirected(), centre).hops(),
-        Far::Auto | Far::Hops(_) => vec![None; along.len()],
+        Far::Auto | Far::Hops(_) | Far::Length(_) => vec![None; along.len()],
     };
     let mut by_distance = BTreeMap::new();
     for ((hops, undirected), &count) in along.into_iter().zip(both_ways).zip(counts) {
@@ -138,21 +149,36 @@ fn by_distance(
     (far, by_distance)
 }
 
+/// Draws by length of the path, in bins; nodes without one count under their distance.
+fn by_length(graph: &Arc<Graph>, centre: Node, counts: &[u64], args: &Args) -> Vec<(f64, u64)> {
+    let bins = LengthBins::new(graph);
+    let mut found = lengths(graph, &[centre]);
+    if args.negatives.far == Far::Undirected {
+        let both_ways = lengths(&graph.to_undirected(), &[centre]);
+        for (length, other) in found.iter_mut().zip(both_ways).filter(|(l, _)| l.is_infinite()) {
+            *length = other;
+        }
+    }
+    let far = args.negatives.far.length(graph);
+    let mut by_bin: BTreeMap<u16, u64> = BTreeMap::new();
+    for (&length, &count) in found.iter().zip(counts).filter(|(_, count)| **count > 0) {
+        *by_bin.entry(bins.of(if length.is_finite() { length } else { far })).or_default() += count;
+    }
+    by_bin.into_iter().map(|(bin, count)| (bins.upper(bin.into()), count)).collect()
+}
+
 fn table(
     graph: &Graph,
     args: &Args,
     negatives: Negatives,
     counts: &[u64],
-    by_distance: &BTreeMap<u32, u64>,
-    far: Option<u32>,
+    by_distance: &[(String, u64)],
 ) -> String {
     let draws = grouped(args.n as u64);
     let mut text =
         format!("{draws} negatives of node {}, sampled by {}\n", args.node, negatives.name());
-    text.push_str("\nby distance\n");
-    let label = |hops: u32| if Some(hops) == far { "far".to_owned() } else { hops.to_string() };
-    let rows: Vec<_> = by_distance.iter().map(|(&hops, &count)| (label(hops), count)).collect();
-    text.push_str(&print::distance_bars(&rows));
+    text.push_str(if graph.has_lengths() { "\nby length, up to\n" } else { "\nby distance\n" });
+    text.push_str(&print::distance_bars(by_distance));
     let mut order: Vec<Node> = (0..graph.nodes() as Node).collect();
     order.retain(|&node| counts[node as usize] > 0);
     order.sort_by_key(|&node| std::cmp::Reverse(counts[node as usize]));

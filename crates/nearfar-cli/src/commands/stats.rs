@@ -83,13 +83,24 @@ fn table(name: &str, stats: &DistanceSummary) -> String {
     line("largest component", format!("{} nodes", count(graph.largest_component)));
     line("isolated nodes", count(graph.isolated));
     let at_least = if stats.diameter_exact { "" } else { "at least " };
-    line("diameter", format!("{at_least}{}", stats.diameter));
-    line("mean distance", format!("{:.3}", stats.mean_distance));
-    let exact = stats.distance_sources == graph.nodes;
-    let sampled = format!(", estimated from {} sources", count(stats.distance_sources));
-    let _ = writeln!(text, "\npairs by distance{}", if exact { "" } else { &sampled });
-    let pairs = stats.distance_histogram.iter();
-    let mut pairs: Vec<(String, u64)> = pairs.map(|(d, &pairs)| (d.to_string(), pairs)).collect();
+    let hops = if stats.lengths.is_some() { " hops" } else { "" };
+    line("diameter", format!("{at_least}{}{hops}", stats.diameter));
+    line("mean distance", format!("{:.3}{hops}", stats.mean_distance));
+    if let Some(lengths) = &stats.lengths {
+        let at_least = if lengths.diameter_exact { "" } else { "at least " };
+        line("diameter by length", format!("{at_least}{}", print::number(lengths.diameter)));
+        line("mean by length", print::number(lengths.mean_distance));
+    }
+    let mut pairs: Vec<(String, u64)> = match &stats.lengths {
+        Some(by) => by.histogram.iter().map(|(d, pairs)| (d.to_string(), *pairs)).collect(),
+        None => stats.distance_histogram.iter().map(|(d, p)| (d.to_string(), *p)).collect(),
+    };
+    let by_hops = ("distance", stats.distance_sources);
+    let by_length = stats.lengths.as_ref().map(|by| ("length of the path, up to", by.sources));
+    let (by, sources) = by_length.unwrap_or(by_hops);
+    let exact = sources == graph.nodes;
+    let sampled = format!(", estimated from {} sources", count(sources));
+    let _ = writeln!(text, "\npairs by {by}{}", if exact { "" } else { &sampled });
     if stats.unreachable_pairs > 0 {
         pairs.push(("none".to_owned(), stats.unreachable_pairs));
     }

@@ -2,9 +2,10 @@
 
 use crate::output;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "embed",
     "update",
+    "apply",
     "evaluate",
     "links",
     "measure",

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._embedding import Embedding, embed, load
+from ._embedding import Embedding, apply, embed, load
 from ._evaluate import classify, links, measure
 from ._graph import Graph, distances, stats, synth
 from ._nearfar import VERSION as __version__
@@ -38,6 +38,7 @@ __all__ = [
     "NearFar",
     "NegativeSampler",
     "Summary",
+    "apply",
     "classify",
     "distances",
     "embed",

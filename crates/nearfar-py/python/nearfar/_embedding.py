@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import _nearfar, _options, _update
 from ._arrays import Floats, as_numpy
+from ._features import as_features
 from ._graph import as_graph, engine_ids, preview
 from ._ids import Ids
 from ._progress import Callback, Observer
@@ -273,6 +274,8 @@ def embed(
     progress: bool = False,
     callback: Callback | None = None,
     init: Any = None,
+    features: Any = None,
+    save_model: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Embedding:
     """Train an embedding of a graph.
@@ -303,6 +306,12 @@ def embed(
     init : Embedding or path, default=None
         Vectors to start from, matched by node id; not for graph neural networks. A node without one
         starts at the mean of its neighbors' vectors, or small and random if it is connected to none.
+    features : array of shape (n, features), sparse matrix or path, default=None
+        Features of the nodes, which gcn, sage, gae and vgae read in place of the nodes themselves: an
+        array or SciPy matrix in the order of ``Graph(graph).nodes``, or a file of rows that are matched
+        by id: NumPy, SciPy ``.npz``, Parquet, CSV or TSV.
+    save_model : path, default=None
+        File to write the network to that was trained on ``features``, for ``apply``; ``.safetensors``.
     model : {"deepwalk", "node2vec", "line", "gae", "vgae", "gcn", "sage"}, default="deepwalk"
         What to train. deepwalk, node2vec, gcn and sage take positives from random walks; line, gae
         and vgae take them from edges. gae, vgae, gcn and sage compute vectors with a graph neural
@@ -397,7 +406,7 @@ def embed(
     resume_anyway : bool, default=False
         With ``resume``, continue also from a checkpoint of an instruction set that this machine does
         not have. The result is then not that of an uninterrupted run, and a ``UserWarning`` says so.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
+    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Returns
@@ -423,17 +432,58 @@ def embed(
     if init is not None:
         start = _update.as_engine(init if isinstance(init, Embedding) else load(init))
         converted._ids.check_strings()
+    if save_model is not None and features is None:
+        raise ValueError("save_model needs features; a network without them knows its own nodes alone")
+    inputs = None if features is None else as_features(features, converted._engine)
+    file = None if save_model is None else os.fspath(save_model)
     with Observer(progress, callback) as observer:
         engine = _nearfar.embed(
-            converted._engine, keywords, observer, converted._ids.is_text, start
+            converted._engine, keywords, observer, converted._ids.is_text, start, inputs, file
         )
     return _from_engine(engine, converted._ids)
 
 
 embed.__signature__ = _options.signature(  # type: ignore[attr-defined]
     inspect.Parameter("graph", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    keywords={"progress": False, "callback": None, "init": None, **_options.EMBED, **_options.GRAPH},
+    keywords={"progress": False, "callback": None, "init": None, "features": None, "save_model": None, **_options.EMBED, **_options.GRAPH},
 )
+
+
+def apply(
+    model: str | os.PathLike[str], graph: Any, features: Any, **options: Any
+) -> Embedding:
+    """Compute vectors of the nodes of a graph from their features, with a trained network.
+
+    Parameters
+    ----------
+    model : str or path-like
+        File that ``embed(..., features=..., save_model=path)`` or ``nearfar embed`` wrote.
+    graph : Graph or graph-like
+        Anything that ``Graph`` accepts. It may have other nodes than the graph of the training.
+    features : array, sparse matrix or path
+        As in ``embed``.
+    **options
+        Keyword arguments of ``Graph``.
+
+    Returns
+    -------
+    Embedding
+        One vector per node.
+
+    Examples
+    --------
+    >>> import nearfar, numpy, os, tempfile
+    >>> graph = nearfar.Graph([("ann", "bob"), ("bob", "eve")])
+    >>> file = os.path.join(tempfile.mkdtemp(), "sage.safetensors")
+    >>> emb = nearfar.embed(graph, model="sage", dim=4, epochs=5, features=numpy.eye(3), save_model=file)
+    >>> new = nearfar.apply(file, [("zoe", "tim")], [[1, 0, 0], [0, 1, 0]])
+    >>> new
+    Embedding of 2 nodes in 4 dimensions: 'zoe', 'tim'
+    """
+    converted = as_graph("apply()", graph, options)
+    network = _nearfar.NetworkModel.load(os.fspath(model))
+    engine = network.apply(converted._engine, as_features(features, converted._engine))
+    return _from_engine(engine, converted._ids)
 
 
 def load(path: str | os.PathLike[str]) -> Embedding:

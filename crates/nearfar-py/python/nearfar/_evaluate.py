@@ -136,7 +136,7 @@ def links(
         ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``negative_weight``,
         ``kernel``, ``seed``,
         ``negatives``, ``gamma``, ``degree_power``, ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``config``; see ``embed``.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
+    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Returns
@@ -215,7 +215,7 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
         How exact distances for the objective are found, as in ``embed``.
     threads : int, default=None
         Number of threads; ``None`` uses all cores. The result does not depend on it.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
+    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Returns

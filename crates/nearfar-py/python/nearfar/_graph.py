@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ._edges import Edges
 from ._ids import Ids
 
 #: How the weights of repeated edges are merged, in messages.
-_MERGED = {"sum": "the sum", "max": "the larger", "first": "the first"}
+_MERGED = {"sum": "the sum", "max": "the larger", "min": "the smaller", "first": "the first"}
 
 
 class Graph:
@@ -52,6 +53,15 @@ class Graph:
     source, target : str or int, default=None
         Columns of a frame or of a path to a table: names, or numbers from 1. ``None`` looks for usual
         pairs of names, such as source and target, src and dst, from and to.
+    distance : {"hops", "length", "1/weight"}, default=None
+        What the distance of two nodes is: the number of edges on a shortest path, the sum of their
+        lengths, or of 1/weight. ``None`` is ``"length"`` if ``length`` is given, else ``"hops"``.
+        With ``"length"``, weights are read only if ``weight`` is given too.
+    length : str, int or array of shape (m,), default=None
+        Name of the edge attribute or column with the lengths, or the lengths themselves; for frames
+        and paths, also the number of the column from 1. ``None`` takes the attribute or column
+        ``length``, the entries of a matrix, or the third value of an edge. Lengths must be finite and
+        > 0; of a repeated edge, the shortest counts.
     no_weights : bool, default=False
         Read no weights, as with ``weight=None``.
     header : bool or "auto", default="auto"
@@ -62,7 +72,7 @@ class Graph:
     input_format : str, default=None
         For a path: the format, such as ``"metis"`` or ``"adjacency"``. ``None`` looks at the content,
         then at the extension.
-    repeats : {"sum", "max", "first"}, default="sum"
+    repeats : {"sum", "max", "min", "first"}, default="sum"
         Weight of an edge that is listed more than once.
     nodes : sequence of ids or path, default=None
         All node ids of a frame, list or dict, so that isolated nodes are kept. For a path, a file
@@ -103,6 +113,8 @@ class Graph:
         weight: Any = "weight",
         source: str | int | None = None,
         target: str | int | None = None,
+        distance: str | None = None,
+        length: Any = None,
         no_weights: bool = False,
         header: bool | str = "auto",
         sep: str | None = None,
@@ -113,8 +125,12 @@ class Graph:
         directed: bool = False,
         largest_component: bool = False,
     ) -> None:
-        if repeats not in ("sum", "max", "first"):
-            raise ValueError(f"repeats={repeats!r}: expected 'sum', 'max' or 'first'")
+        if repeats not in ("sum", "max", "min", "first"):
+            raise ValueError(f"repeats={repeats!r}: expected 'sum', 'max', 'min' or 'first'")
+        if distance not in (None, "hops", "length", "1/weight"):
+            raise ValueError(f"distance={distance!r}: expected 'hops', 'length' or '1/weight'")
+        if length is not None and distance not in (None, "length"):
+            raise ValueError(f"length cannot be used with distance={distance!r}")
         if no_weights:
             if weight is not None and not (isinstance(weight, str) and weight == "weight"):
                 raise ValueError("weight cannot be used with no_weights=True")
@@ -130,8 +146,11 @@ class Graph:
             "nodes": nodes,
             "num_nodes": num_nodes,
         }
+        unit = distance or ("hops" if length is None else "length")
         if isinstance(graph, Graph):
             _reject(options, "a Graph; set it when building the Graph")
+            if unit != "hops":
+                raise ValueError("distance cannot be used with a Graph; set it when building the Graph")
             if directed and not graph.directed:
                 raise ValueError("directed cannot be used with a Graph; set it when building the Graph")
             self._engine, self._ids = graph._engine, graph._ids
@@ -141,25 +160,35 @@ class Graph:
             _reject({"num_nodes": num_nodes}, "a path; list isolated nodes in a file, with nodes")
             if not (weight is None or isinstance(weight, (str, int))):
                 raise ValueError("weight cannot be an array with a path; name the column of the weights")
+            if not (length is None or isinstance(length, (str, int))):
+                raise ValueError("length cannot be an array with a path; name the column of the lengths")
             self._source = os.fspath(graph)
-            self._engine = _nearfar.read(self._source, _options.as_json(_of_file({**options, "directed": directed})))
+            self._engine = _nearfar.read(self._source, _options.as_json(_of_file(options, directed, distance, length)))
             for note in self._engine.notes:
                 _warn(f"{self._source}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
             self._labels, self._splits = _labels(self._engine), self._engine.splits
         else:
-            edges = _inputs.read(graph, options)
             self._source = _type_name(graph)
+            graph = list(graph) if isinstance(graph, Iterator) else graph
+            lengths = _inputs.read_lengths(graph, options, length) if unit == "length" else None
+            if lengths is None or _is_given(weight):
+                edges = _inputs.read(graph, options)
+                self._engine = _build(edges, repeats, directed)
+            else:
+                edges, self._engine = lengths, None  # type: ignore[assignment]
             self._ids = edges.ids
-            self._engine = _build(edges, repeats, directed)
+            if lengths is not None:
+                self._engine = _build(lengths, "min", directed).by_length(self._engine)
+            elif unit == "1/weight":
+                self._engine = self._engine.by_inverse_weight()
         if self._engine.nodes < 2 or self._engine.edges == 0:
             raise ValueError(
                 f"the graph has {self.num_nodes} nodes and {self.num_edges} edges, self-loops not "
                 "counted; expected at least 2 nodes and 1 edge"
             )
         if weight is None and self._engine.weighted:
-            sources, targets, _ = self._engine.edge_arrays()
-            self._engine = _build(Edges(sources, targets, None, self._ids), as_directed=self.directed)
+            self._engine = self._engine.without_weights()
         if largest_component:
             rows, self._engine = self._engine.largest_component()
             if len(rows) < len(self._ids):
@@ -201,6 +230,11 @@ class Graph:
     def weighted(self) -> bool:
         """Whether the edges have weights."""
         return self._engine.weighted
+
+    @property
+    def distance(self) -> str:
+        """What distances are: ``"hops"``, ``"length"`` or ``"1/weight"``."""
+        return self._engine.distance
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -247,11 +281,11 @@ class Graph:
 
     def __reduce__(self) -> Any:
         state = (*self._engine.edge_arrays(), self._ids, self._labels, self._splits, self._source)
-        return _unpickled, (*state, self.directed)
+        return _unpickled, (*state, self.directed, self._engine.edge_lengths())
 
 
-def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]:
-    """Compute hop distances from given nodes to all nodes, along the arcs of a directed graph.
+def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32] | npt.NDArray[np.float64]:
+    """Compute distances from given nodes to all nodes, along the arcs of a directed graph.
 
     Parameters
     ----------
@@ -266,7 +300,8 @@ def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]
     -------
     array of int32, shape (len(sources), n), or (n,) for a single node
         Number of edges on a shortest path, −1 where there is no path. Columns are in the order of
-        ``Graph(graph).nodes``.
+        ``Graph(graph).nodes``. Where distances are lengths, an array of float64: the sum of the
+        lengths, infinite where there is no path.
 
     Examples
     --------
@@ -276,13 +311,15 @@ def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]
            [ 2,  1,  0, -1, -1]], dtype=int32)
     >>> nearfar.distances([("a", "b"), ("b", "c")], "b")
     array([1, 0, 1], dtype=int32)
+    >>> nearfar.distances([("a", "b", 2.5), ("b", "c", 0.5)], "a", distance="length")
+    array([0. , 2.5, 3. ])
     """
     converted = as_graph("distances()", graph, options)
     engine, ids = converted._engine, converted._ids
+    measured = engine.distances if converted.distance == "hops" else engine.lengths
     if isinstance(sources, (str, bytes)) or not hasattr(sources, "__len__"):
-        rows: npt.NDArray[np.int32] = engine.distances(np.array([ids.row(sources)]))
-        return rows.reshape(-1)
-    return engine.distances(ids.rows(sources))
+        return measured(np.array([ids.row(sources)])).reshape(-1)
+    return measured(ids.rows(sources))
 
 
 def stats(graph: Any, *, sources: int | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
@@ -407,8 +444,17 @@ def preview(ids: Ids) -> str:
     return shown + (", ..." if len(ids) > 3 else "")
 
 
-def _of_file(options: dict[str, Any]) -> dict[str, Any]:
+def _is_given(weight: Any) -> bool:
+    """Whether the caller chose the weights."""
+    return weight is not None and not (isinstance(weight, str) and weight == _options.GRAPH["weight"])
+
+
+def _of_file(
+    options: dict[str, Any], directed: bool, distance: str | None, length: str | int | None
+) -> dict[str, Any]:
     """The options that the reader of files takes, without those that have their defaults."""
+    length = str(length) if isinstance(length, int) else length
+    options = {**options, "directed": directed, "distance": distance, "length": length}
     given = {name: value for name, value in options.items() if value not in (None, _options.GRAPH[name])}
     given.pop("num_nodes", None)
     if options["weight"] is None:
@@ -517,7 +563,12 @@ def _unpickled(
     splits: Any,
     source: str,
     directed: bool = False,
+    lengths: Any = None,
 ) -> Graph:
-    graph = _from_engine(_build(Edges(sources, targets, weights, ids), as_directed=directed), ids)
+    engine = _build(Edges(sources, targets, weights, ids), as_directed=directed)
+    if lengths is not None:
+        by_length = _build(Edges(sources, targets, lengths, ids), as_directed=directed)
+        engine = by_length.by_length(None if weights is None else engine)
+    graph = _from_engine(engine, ids)
     graph._labels, graph._splits, graph._source = labels, splits, source
     return graph

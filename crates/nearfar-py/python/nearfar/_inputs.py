@@ -51,6 +51,29 @@ def read(graph: Any, options: dict[str, Any]) -> Edges:
     return convert(graph, options)
 
 
+def read_lengths(graph: Any, options: dict[str, Any], length: Any) -> Edges:
+    """Converts a graph with its lengths in the place of weights."""
+    options = {**options, "weight": "length" if length is None else length, "complete": True}
+    try:
+        edges = read(graph, options)
+    except ValueError as error:
+        message = str(error).replace("; use weight=None for an unweighted graph", "")
+        raise ValueError(message.replace("weight", "length").replace("≥ 0", "> 0")) from None
+    if edges.weights is None:
+        if not edges.matrix:
+            raise ValueError("the edges have no lengths; set length=, or distance='hops'")
+        return edges
+    sources = edges.sources
+    if edges.offsets is not None:
+        sources = np.repeat(np.arange(len(edges.ids)), np.diff(edges.offsets))
+    zero = (edges.weights == 0) & (sources != edges.targets)
+    if zero.any():
+        index = int(np.argmax(zero))
+        name = edge_namer(edges.ids, sources, edges.targets)(index)
+        raise ValueError(f"edge {name} has length 0; expected a finite number > 0")
+    return edges
+
+
 def _converter(graph: Any) -> tuple[str, set[str], _Convert]:
     """The name of the type of a graph, the options that it takes, and its conversion."""
     for library, names, takes, convert in _CONVERTERS:
@@ -109,7 +132,7 @@ def _from_networkx(graph: Any, options: dict[str, Any]) -> Edges:
         # Fast path: in most graphs no edge has attributes.
         found = [edge.get(name) for edge in data] if any(data) else []
         if found.count(None) < len(found):
-            found = [1 if weight is None else weight for weight in found]
+            found = _completed(found, options)
             weights = as_weights(found, edge_namer(ids, sources, targets))
         else:
             check_optional(name, "edge")
@@ -166,7 +189,7 @@ def _from_edges(edges: Iterable[Any], options: dict[str, Any]) -> Edges:
             )
     weights = None if isinstance(options["weight"], str) else options["weight"]
     if rows and len(rows[0]) == 3 and isinstance(options["weight"], str):
-        weights = _attribute_weights([row[2] for row in rows], options["weight"])
+        weights = _attribute_weights([row[2] for row in rows], options["weight"], options)
     return of_ids([row[0] for row in rows], [row[1] for row in rows], weights, options)
 
 
@@ -187,19 +210,26 @@ def _from_mapping(graph: Mapping[Any, Any], options: dict[str, Any]) -> Edges:
             data.append(neighbours[neighbour] if is_mapping else {})
     weights = None
     if isinstance(options["weight"], str):
-        weights = _attribute_weights(data, options["weight"])
+        weights = _attribute_weights(data, options["weight"], options)
     elif options["weight"] is not None:
         raise ValueError("weight cannot be an array with a dict; put the weights into it: {'a': {'b': 2.5}}")
     nodes = chain(() if options["nodes"] is None else options["nodes"], graph)
     return of_ids(sources, targets, weights, {**options, "nodes": nodes})
 
 
-def _attribute_weights(data: list[Any], name: str) -> list[Any] | None:
+def _attribute_weights(data: list[Any], name: str, options: dict[str, Any]) -> list[Any] | None:
     """The weights of edges that have numbers or dicts of attributes; ``None`` if none has one."""
     found = [edge.get(name) if isinstance(edge, Mapping) else edge for edge in data]
     if all(weight is None for weight in found):
         check_optional(name, "edge")
         return None
+    return _completed(found, options)
+
+
+def _completed(found: list[Any], options: dict[str, Any]) -> list[Any]:
+    """Weights, 1 where an edge has none. A length that is missing stays so, and is an error."""
+    if options.get("complete"):
+        return found
     return [1 if weight is None else weight for weight in found]
 
 

@@ -24,6 +24,8 @@ GRAPH: dict[str, Any] = {
     "weight": "weight",
     "source": None,
     "target": None,
+    "distance": None,
+    "length": None,
     "no_weights": False,
     "header": "auto",
     "sep": None,

@@ -65,7 +65,7 @@ def report(
         Random seed.
     threads : int, default=None
         Number of threads; ``None`` uses all cores. The result does not depend on it.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
+    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Returns

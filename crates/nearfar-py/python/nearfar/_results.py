@@ -259,7 +259,9 @@ class Measures(Result):
     spearman : float or None
         Rank correlation of distance and similarity: −1 if similarity falls strictly with distance.
     distance : list of int
-        Distances, in hops.
+        Distances, in hops; where distances are lengths, the numbers of bins.
+    length : list of float
+        Only where distances are lengths: the largest length of each bin.
     pairs : list of int
         Number of pairs at each distance.
     xi, xi_std : list of float
@@ -300,6 +302,7 @@ class Measures(Result):
     separation_power_of_means: float | None
     spearman: float | None
     distance: list[int]
+    length: list[float]
     pairs: list[int]
     xi: list[float]
     xi_std: list[float]

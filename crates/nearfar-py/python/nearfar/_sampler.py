@@ -54,7 +54,7 @@ class NegativeSampler:
         Number of threads; ``None`` uses all cores. The result does not depend on it.
     max_memory : int or str, default=8_000_000_000
         Memory limit in bytes, or a string such as ``"800MB"``.
-    weight, source, target, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
+    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
         See ``Graph``.
 
     Examples

@@ -5,10 +5,11 @@ mod diameter;
 mod histogram;
 mod hops;
 mod landmarks;
+mod length_bins;
 mod levels;
 mod outliers;
-mod paths;
 mod routes;
+mod shortest;
 mod summary;
 mod table;
 
@@ -18,10 +19,11 @@ pub(crate) use diameter::has_long_distances;
 pub use histogram::DistanceHistogram;
 pub use hops::hops;
 pub use landmarks::Landmarks;
+pub use length_bins::{LengthBins, LengthSummary};
 pub use levels::Levels;
 pub use outliers::{OutlierConfig, outliers};
-pub use paths::{Along, ShortestPaths};
 pub use routes::Routes;
+pub use shortest::{Along, LengthRows, ShortestPaths, lengths};
 pub use summary::DistanceSummary;
 pub use table::{CellArray, HopCell, HopRows, HopTable};
 
@@ -31,14 +33,16 @@ use crate::graph::{Components, Graph};
 
 /// The distance assigned to pairs of nodes without a path: in different components or, in a directed
 /// graph, against the arcs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Far {
-    /// One more than the largest finite distance in the graph, or than a bound on it where the
-    /// diameter takes too many searches.
+    /// The largest finite distance in the graph and the longest edge, or a bound on it where the
+    /// diameter takes too many searches. Edges of one hop: one more than the diameter.
     #[default]
     Auto,
-    /// This many hops.
+    /// This many hops, or this length.
     Hops(u32),
+    /// This length.
+    Length(f64),
     /// The distance in the undirected graph, and `Auto` where that has no path either.
     Undirected,
 }
@@ -53,12 +57,28 @@ impl Far {
         const SEARCHES: usize = 2000;
         match self {
             Self::Hops(hops) => hops,
+            Self::Length(length) => length.ceil() as u32,
             Self::Auto | Self::Undirected if components.len() <= 1 && !graph.is_directed() => 1,
             Self::Auto | Self::Undirected => {
                 let visits = (graph.nodes() + graph.arcs()).max(1);
                 let searches = (VISITS / visits).clamp(64, SEARCHES);
                 let diameter = Diameter::new(graph, components, searches);
                 1 + if graph.is_directed() { diameter.at_least } else { diameter.at_most }
+            }
+        }
+    }
+}
+
+impl Far {
+    /// The distance where distances are lengths: as given, or the largest finite one and the longest
+    /// edge. In graphs that are too large for a search from every node, the largest that some searches
+    /// find.
+    pub fn length(self, graph: &Graph) -> f64 {
+        match self {
+            Self::Hops(hops) => f64::from(hops),
+            Self::Length(length) => length,
+            Self::Auto | Self::Undirected => {
+                shortest::longest_distance(graph) + graph.length_range().1
             }
         }
     }
@@ -72,7 +92,10 @@ impl FromStr for Far {
             _ if text == "auto" => Ok(Self::Auto),
             _ if text == "undirected" => Ok(Self::Undirected),
             Ok(hops) if hops > 0 => Ok(Self::Hops(hops)),
-            _ => Err("expected 'auto', 'undirected' or a number of hops ≥ 1".to_owned()),
+            _ => match text.parse() {
+                Ok(length) if f64::is_normal(length) && length > 0.0 => Ok(Self::Length(length)),
+                _ => Err("expected 'auto', 'undirected' or a number above 0".to_owned()),
+            },
         }
     }
 }
@@ -83,6 +106,7 @@ impl std::fmt::Display for Far {
             Self::Auto => f.write_str("auto"),
             Self::Undirected => f.write_str("undirected"),
             Self::Hops(hops) => hops.fmt(f),
+            Self::Length(length) => length.fmt(f),
         }
     }
 }
@@ -93,6 +117,7 @@ impl serde::Serialize for Far {
             Self::Auto => serializer.serialize_str("auto"),
             Self::Undirected => serializer.serialize_str("undirected"),
             Self::Hops(hops) => serializer.serialize_u32(*hops),
+            Self::Length(length) => serializer.serialize_f64(*length),
         }
     }
 }

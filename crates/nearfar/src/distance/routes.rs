@@ -8,15 +8,18 @@
 //! ```
 //!
 //! Some pairs have no route: i reaches no landmark, k is reached from none, or q is not reached from p.
+//! Where there and back are the same, the route is at most 2 to(i) + 2 from(k) longer than the
+//! shortest path: between(p, q) ≤ to(i) + d(i, k) + from(k).
+//!
 //! Landmarks are nodes with many arcs, in either direction. Distances are stored as 32-bit floating
 //! point numbers: hop counts up to 2²⁴ exactly, others to a relative error of 2⁻²⁴.
 
 use rayon::prelude::*;
 
-use super::paths::{Along, ShortestPaths, arcs};
+use super::shortest::{Along, ShortestPaths, arcs};
 use super::table::Buffers;
 use crate::budget::{product, sum};
-use crate::graph::{Graph, Node};
+use crate::graph::{Components, Graph, Node};
 use crate::memory;
 
 /// Landmarks, the distances to and from the nearest ones, and those between them.
@@ -39,8 +42,11 @@ impl Routes {
         sum([product([nodes, 16]), product([landmarks, landmarks, 4]), product([landmarks, 4])])
     }
 
-    /// Measures the routes through the `count` nodes with most arcs; ties go to the lower row.
-    pub fn new(graph: &Graph, count: usize) -> Self {
+    /// The `count` nodes with most arcs, in either direction. Of nodes with equally many, the lower
+    /// rows; where distances are lengths, rows at equal steps, as in road networks most nodes have three
+    /// or four. There an undirected graph also gets the first such node of every component without one,
+    /// except of isolated nodes, which no route leaves.
+    pub fn choose(graph: &Graph, components: &Components, count: usize) -> Vec<Node> {
         let mut nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
         let arcs = |node: Node| {
             if graph.is_directed() {
@@ -50,8 +56,34 @@ impl Routes {
             }
         };
         nodes.sort_by_key(|&node| (usize::MAX - arcs(node), node));
-        nodes.truncate(count);
-        nodes.sort_unstable();
+        if !graph.has_lengths() {
+            nodes.truncate(count);
+            nodes.sort_unstable();
+            return nodes;
+        }
+        let fewest = nodes.get(count.wrapping_sub(1)).map_or(0, |&node| arcs(node));
+        let above = nodes.partition_point(|&node| arcs(node) > fewest);
+        let equal = nodes.partition_point(|&node| arcs(node) >= fewest) - above;
+        let rest = count.min(nodes.len()) - above;
+        let mut chosen = nodes[..above].to_vec();
+        chosen.extend((0..rest).map(|at| nodes[above + at * equal / rest]));
+        if !graph.is_directed() {
+            let mut covered = vec![false; components.len()];
+            for &node in &chosen {
+                covered[components.of(node)] = true;
+            }
+            for &node in nodes.iter().take_while(|&&node| arcs(node) > 0) {
+                if !std::mem::replace(&mut covered[components.of(node)], true) {
+                    chosen.push(node);
+                }
+            }
+        }
+        chosen.sort_unstable();
+        chosen
+    }
+
+    /// Measures the routes through these nodes, which are in increasing order.
+    pub fn new(graph: &Graph, nodes: Vec<Node>) -> Self {
         let p = nodes.len();
         let mut between = memory::filled(p * p, f32::INFINITY);
         let buffers = Buffers::default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::diameter::has_long_distances;
-use super::{Diameter, DistanceHistogram};
+use super::{Diameter, DistanceHistogram, LengthSummary};
 use crate::budget::product;
 use crate::graph::{Components, Graph, GraphStats};
 
@@ -29,6 +29,9 @@ pub struct DistanceSummary {
     pub unreachable_pairs: u64,
     /// The number of nodes searched from; all of them if the histogram is exact.
     pub distance_sources: usize,
+    /// Distances by length, where edges have lengths. All others are in hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<LengthSummary>,
 }
 
 impl DistanceSummary {
@@ -55,6 +58,7 @@ impl DistanceSummary {
             distance_histogram: (0..).zip(histogram.pairs).skip(1).collect(),
             unreachable_pairs: histogram.unreachable,
             distance_sources: histogram.sources,
+            lengths: graph.has_lengths().then(|| LengthSummary::new(graph, sources, seed)),
         }
     }
 }

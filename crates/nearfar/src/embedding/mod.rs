@@ -18,6 +18,7 @@ pub use format::{Format, check_output, check_writable};
 use ids::Ids;
 pub use neighbours::Similarity;
 pub(crate) use neighbours::{TopK, key};
+pub(crate) use npy::ids_beside;
 
 use serde_json::{Map, Value};
 

@@ -50,20 +50,25 @@ fn read_both(path: &Path) -> Result<Embedding> {
         array.numbers()
     };
     drop(array);
-    let node_file = node_file(path);
-    let names = if node_file.exists() {
-        read_nodes(&node_file, path, nodes)?
-    } else {
-        NodeIds::Range { start: 0, len: nodes }
-    };
+    let names = ids_beside(path, nodes)?;
     Embedding::from_file(path, names, dim, vectors)
+}
+
+/// The ids of the rows of an array: those in the file beside it or, without that, 0, 1, 2, …
+pub(crate) fn ids_beside(path: &Path, rows: usize) -> Result<NodeIds> {
+    let node_file = node_file(path);
+    if node_file.exists() {
+        read_nodes(&node_file, path, rows)
+    } else {
+        Ok(NodeIds::Range { start: 0, len: rows })
+    }
 }
 
 /// The file of ids beside an array, which may be packed.
 pub(super) fn node_file(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_lowercase();
-    let end = [".npy", ".npy.gz", ".npy.zst"].iter().find(|end| lower.ends_with(**end));
+    let end = [".npy", ".npy.gz", ".npy.zst", ".npz"].iter().find(|end| lower.ends_with(**end));
     // Endings are plain ASCII; where lower case has another length, there is none to cut.
     let stem = name.get(..name.len() - end.map_or(0, |end| end.len())).unwrap_or(&name);
     path.with_file_name(format!("{stem}.nodes.tsv"))

@@ -1,11 +1,18 @@
 //! Stage 6, encoders: from nodes to vectors, and from the gradient to a training step.
 
 mod adam;
+mod feature_text;
+mod features;
+mod model;
 mod network;
+mod products;
 mod propagate;
 
 pub use adam::Adam;
 pub(crate) use adam::AdamStep;
+pub(crate) use features::FeatureShape;
+pub use features::Features;
+pub use model::NetworkModel;
 pub use network::{Network, NetworkKind};
 pub(crate) use propagate::Propagation;
 
@@ -23,6 +30,11 @@ pub trait Encoder: Send {
     /// Computes the gradient of the parameters from that of the vectors. `gradient` may be
     /// overwritten.
     fn backward(&mut self, gradient: &mut Vec<f32>);
+
+    /// The parameters, if a model of them can be saved.
+    fn parameters(&self) -> Option<&[f32]> {
+        None
+    }
 
     /// Takes an Adam step with the gradient of the last [`backward`](Self::backward).
     fn step(&mut self, rate: f64);

@@ -2,18 +2,20 @@
 //!
 //! # Derivation
 //!
-//! Node features are one-hot, so the input is the identity matrix and the weights W₀ of the first
-//! layer are a table with a row per node. With M of [`propagate`](super::propagate),
+//! With X the features of the nodes and M of [`propagate`](super::propagate),
 //!
 //! ```text
-//! H = max(0, M W₀ + S₀)        Z = M H W₁ + H S₁
+//! H = max(0, M X W₀ + X S₀)        Z = M H W₁ + H S₁
 //! ```
+//!
+//! Without features, nodes are one-hot: X is the identity, and the weights W₀ of the first layer are a
+//! table with a row per node.
 //!
 //! where S₀ and S₁, the weights of the node itself, are used by GraphSAGE only; for GCN the diagonal
 //! of M takes their role. Backward, with dZ the gradient at Z and Q = Mᵀ dZ,
 //!
 //! ```text
-//! dW₁ = Hᵀ Q,   dS₁ = Hᵀ dZ,   dH = Q W₁ᵀ + dZ S₁ᵀ,   dW₀ = Mᵀ (dH where H > 0),   dS₀ = dH where H > 0
+//! dW₁ = Hᵀ Q,   dS₁ = Hᵀ dZ,   dH = Q W₁ᵀ + dZ S₁ᵀ where H > 0,   dW₀ = Xᵀ Mᵀ dH,   dS₀ = Xᵀ dH
 //! ```
 //!
 //! A variational network (VGAE) has two second layers, for the mean μ and the log-variance v, and
@@ -30,14 +32,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::products::{CHUNK, parallel_multiply, transposed_multiply};
 use super::propagate::Propagation;
-use super::{Adam, Encoder};
+use super::{Adam, Encoder, Features};
+use crate::budget::{product, sum};
 use crate::graph::Graph;
-use crate::matrix::{add_transposed, multiply, multiply_by_transposed};
+use crate::matrix::multiply_by_transposed;
 use crate::rng::{Purpose, Rng};
-
-/// Rows per task; sums over rows are taken chunk by chunk, so that they do not depend on threads.
-const CHUNK: usize = 256;
 
 /// The architecture of a [`Network`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +51,25 @@ pub enum NetworkKind {
     Sage,
 }
 
+impl NetworkKind {
+    const NAMES: [(Self, &'static str); 3] =
+        [(Self::Gcn, "gcn"), (Self::Variational, "vgae"), (Self::Sage, "sage")];
+
+    pub(super) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, other)| *other == name).map(|(kind, _)| *kind)
+    }
+}
+
 /// A two-layer graph neural network.
 pub struct Network {
     kind: NetworkKind,
     propagation: Propagation,
+    /// X; the identity without them.
+    features: Option<Arc<Features>>,
     nodes: usize,
     hidden: usize,
     dim: usize,
@@ -71,25 +87,49 @@ pub struct Network {
 }
 
 impl Network {
-    /// The memory of a network.
-    pub fn bytes(kind: NetworkKind, nodes: usize, dim: usize) -> u64 {
-        let parameters = ParameterRanges::new(kind, nodes, hidden(dim), dim).len();
-        let rows = nodes * (3 * hidden(dim) + 8 * dim);
-        (((2 + Adam::MOMENTS) * parameters + rows) * 4) as u64
+    /// The memory of a network, without that of its features, of which a node has so many; as many as
+    /// there are nodes without any.
+    pub fn bytes(kind: NetworkKind, nodes: usize, features: Option<usize>, dim: usize) -> u64 {
+        let parameters = Self::parameter_count(kind, features.unwrap_or(nodes), dim);
+        // Products with features, and the sums of chunks of rows for the gradient of their weights.
+        let products = features.map_or(0, |width| {
+            let chunks = nodes.div_ceil(CHUNK);
+            sum([product([2, nodes, hidden(dim)]), product([chunks, width, hidden(dim)])])
+        });
+        let rows = product([nodes, 3 * hidden(dim) + 8 * dim]);
+        let parameters = product([2 + Adam::MOMENTS, parameters]);
+        sum([parameters, rows, products]).saturating_mul(4)
+    }
+
+    /// The number of weights of a network whose nodes have so many features.
+    pub(super) fn parameter_count(kind: NetworkKind, features: usize, dim: usize) -> usize {
+        ParameterRanges::new(kind, features, hidden(dim), dim).len()
     }
 
     /// A network with random weights (Glorot and Bengio's uniform initialisation).
     pub fn new(kind: NetworkKind, graph: &Arc<Graph>, dim: usize, seed: u64) -> Self {
+        Self::with_inputs(kind, graph, None, dim, seed)
+    }
+
+    /// The same for nodes with features.
+    pub fn with_inputs(
+        kind: NetworkKind,
+        graph: &Arc<Graph>,
+        features: Option<Arc<Features>>,
+        dim: usize,
+        seed: u64,
+    ) -> Self {
         let (nodes, hidden) = (graph.nodes(), hidden(dim));
+        let inputs = features.as_ref().map_or(nodes, |features| features.width());
         let propagation = match kind {
             NetworkKind::Sage => Propagation::mean(graph),
             NetworkKind::Gcn | NetworkKind::Variational => Propagation::convolution(graph),
         };
-        let ranges = ParameterRanges::new(kind, nodes, hidden, dim);
+        let ranges = ParameterRanges::new(kind, inputs, hidden, dim);
         let mut parameters = vec![0.0; ranges.len()];
         let mut rng = Rng::new(seed, Purpose::Start, 0, 0);
         let limits = [
-            (0..ranges.first_layer(0).end.max(ranges.first_layer(1).end), nodes),
+            (0..ranges.first_layer(0).end.max(ranges.first_layer(1).end), inputs),
             (ranges.second_layer(0, 0).start..ranges.len(), dim),
         ];
         for (range, side) in limits {
@@ -101,6 +141,7 @@ impl Network {
         Self {
             kind,
             propagation,
+            features,
             nodes,
             hidden,
             dim,
@@ -115,7 +156,56 @@ impl Network {
     }
 
     fn ranges(&self) -> ParameterRanges {
-        ParameterRanges::new(self.kind, self.nodes, self.hidden, self.dim)
+        let inputs = self.features.as_ref().map_or(self.nodes, |features| features.width());
+        ParameterRanges::new(self.kind, inputs, self.hidden, self.dim)
+    }
+
+    /// Replaces the weights.
+    pub(super) fn set_parameters(&mut self, parameters: &[f32]) {
+        self.parameters.copy_from_slice(parameters);
+    }
+
+    /// M X W₀ + X S₀, to the activations.
+    fn forward_first_layer(&mut self) {
+        let (ranges, hidden) = (self.ranges(), self.hidden);
+        let table = &self.parameters[ranges.first_layer(0)];
+        let own = ranges.self_weights.then(|| &self.parameters[ranges.first_layer(1)]);
+        let out = &mut self.activations;
+        let Some(features) = &self.features else {
+            self.propagation.apply(table, out, hidden);
+            if let Some(own) = own {
+                out.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight);
+            }
+            return;
+        };
+        let mut product = vec![0.0; out.len()];
+        features.times(table, &mut product, hidden);
+        self.propagation.apply(&product, out, hidden);
+        if let Some(own) = own {
+            features.times(own, &mut product, hidden);
+            out.iter_mut().zip(&product).for_each(|(sum, product)| *sum += product);
+        }
+    }
+
+    /// The gradient of W₀ and S₀, from that of the activations.
+    fn backward_first_layer(&mut self, d_hidden: &[f32]) {
+        let (ranges, hidden) = (self.ranges(), self.hidden);
+        let Some(features) = &self.features else {
+            let d_table = &mut self.gradient[ranges.first_layer(0)];
+            self.propagation.apply_transposed(d_hidden, d_table, hidden);
+            if ranges.self_weights {
+                self.gradient[ranges.first_layer(1)].copy_from_slice(d_hidden);
+            }
+            return;
+        };
+        let mut propagated = vec![0.0; d_hidden.len()];
+        self.propagation.apply_transposed(d_hidden, &mut propagated, hidden);
+        let d_table = &mut self.gradient[ranges.first_layer(0)];
+        features.transposed_times(&propagated, d_table, hidden);
+        if ranges.self_weights {
+            let d_own = &mut self.gradient[ranges.first_layer(1)];
+            features.transposed_times(d_hidden, d_own, hidden);
+        }
     }
 
     fn forward_second_layer(&mut self, head: usize) {
@@ -164,12 +254,7 @@ impl Network {
 impl Encoder for Network {
     fn forward(&mut self, noise: Option<&mut Rng>) {
         let ranges = self.ranges();
-        let table = &self.parameters[ranges.first_layer(0)];
-        self.propagation.apply(table, &mut self.activations, self.hidden);
-        if ranges.self_weights {
-            let table = &self.parameters[ranges.first_layer(1)];
-            self.activations.iter_mut().zip(table).for_each(|(sum, weight)| *sum += weight);
-        }
+        self.forward_first_layer();
         self.activations.iter_mut().for_each(|activation| *activation = activation.max(0.0));
         (0..ranges.heads).for_each(|head| self.forward_second_layer(head));
         self.vectors.copy_from_slice(&self.outputs[0]);
@@ -189,7 +274,6 @@ impl Encoder for Network {
     }
 
     fn backward(&mut self, gradient: &mut Vec<f32>) {
-        let (ranges, hidden) = (self.ranges(), self.hidden);
         let mut d_hidden = vec![0.0; self.activations.len()];
         if self.kind == NetworkKind::Variational {
             let scale = (self.nodes as f32).powi(2).recip();
@@ -205,11 +289,11 @@ impl Encoder for Network {
         for (gradient, activation) in d_hidden.iter_mut().zip(&self.activations) {
             *gradient = if *activation > 0.0 { *gradient } else { 0.0 };
         }
-        let d_table = &mut self.gradient[ranges.first_layer(0)];
-        self.propagation.apply_transposed(&d_hidden, d_table, hidden);
-        if ranges.self_weights {
-            self.gradient[ranges.first_layer(1)].copy_from_slice(&d_hidden);
-        }
+        self.backward_first_layer(&d_hidden);
+    }
+
+    fn parameters(&self) -> Option<&[f32]> {
+        Some(&self.parameters)
     }
 
     fn step(&mut self, rate: f64) {
@@ -231,10 +315,10 @@ struct ParameterRanges {
 }
 
 impl ParameterRanges {
-    fn new(kind: NetworkKind, nodes: usize, hidden: usize, dim: usize) -> Self {
+    fn new(kind: NetworkKind, inputs: usize, hidden: usize, dim: usize) -> Self {
         let heads = if kind == NetworkKind::Variational { 2 } else { 1 };
         let self_weights = kind == NetworkKind::Sage;
-        Self { table: nodes * hidden, matrix: hidden * dim, heads, self_weights }
+        Self { table: inputs * hidden, matrix: hidden * dim, heads, self_weights }
     }
 
     fn len(self) -> usize {
@@ -268,28 +352,6 @@ fn hidden(dim: usize) -> usize {
     2 * dim
 }
 
-/// out = x w, in parallel over chunks of rows.
-fn parallel_multiply(x: &[f32], w: &[f32], out: &mut [f32], inner: usize, columns: usize) {
-    let chunks = x.par_chunks(CHUNK * inner).zip(out.par_chunks_mut(CHUNK * columns));
-    chunks.for_each(|(x, out)| multiply(x, w, out, inner, columns));
-}
-
-/// out = xᵀ y, summed chunk by chunk in order: the same bits on any number of threads.
-fn transposed_multiply(x: &[f32], y: &[f32], out: &mut [f32], inner: usize, columns: usize) {
-    let chunks = x.par_chunks(CHUNK * inner).zip(y.par_chunks(CHUNK * columns));
-    let sums: Vec<Vec<f32>> = chunks
-        .map(|(x, y)| {
-            let mut sum = vec![0.0; inner * columns];
-            add_transposed(x, y, &mut sum, inner, columns);
-            sum
-        })
-        .collect();
-    out.fill(0.0);
-    for sum in &sums {
-        out.iter_mut().zip(sum).for_each(|(out, sum)| *out += sum);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,8 +377,15 @@ mod tests {
     fn gradients_match_finite_differences() {
         const H: f32 = 1e-2;
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
-        for kind in [NetworkKind::Gcn, NetworkKind::Variational, NetworkKind::Sage] {
-            let mut network = Network::new(kind, &graph, 3, 0);
+        let mut rng = Rng::new(3, Purpose::Start, 0, 0);
+        let dense = (0..34 * 5).map(|_| rng.unit() as f32 - 0.3).collect();
+        let dense = Arc::new(Features::dense(34, 5, dense).unwrap());
+        let columns = (0..34).map(|node| node % 7).collect();
+        let sparse = Features::sparse(7, (0..=34).collect(), columns, vec![1.5; 34]).unwrap();
+        let inputs = [None, Some(dense), Some(Arc::new(sparse))];
+        let kinds = [NetworkKind::Gcn, NetworkKind::Variational, NetworkKind::Sage];
+        for (kind, inputs) in kinds.into_iter().flat_map(|kind| inputs.clone().map(|x| (kind, x))) {
+            let mut network = Network::with_inputs(kind, &graph, inputs, 3, 0);
             let mut rng = Rng::new(2, Purpose::Start, 0, 0);
             let factors: Vec<f32> = (0..34 * 3).map(|_| rng.unit() as f32 - 0.5).collect();
             let active = |network: &Network| -> Vec<bool> {

@@ -191,6 +191,16 @@ pub(crate) fn weight(field: &[u8]) -> Result<f32, String> {
     }
 }
 
+/// Parses a length.
+pub(crate) fn length(field: &[u8]) -> Result<f32, String> {
+    let text = String::from_utf8_lossy(field);
+    match text.parse::<f32>() {
+        Ok(length) if length.is_normal() && length > 0.0 => Ok(length),
+        Ok(_) => Err(format!("length {text}; lengths must be finite and > 0")),
+        Err(_) => Err(format!("'{text}' is not a length; expected a number > 0")),
+    }
+}
+
 /// A weight as a 32-bit number. One that is too large or too small for it is not rounded to
 /// infinity or zero.
 pub(crate) fn narrow(weight: f64) -> Result<f32, String> {

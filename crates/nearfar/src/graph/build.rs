@@ -34,6 +34,8 @@ pub enum Repeats {
     Sum,
     /// The largest weight
     Max,
+    /// The smallest weight
+    Min,
     /// The weight that is listed first
     First,
 }
@@ -44,6 +46,7 @@ impl Repeats {
         match self {
             Self::Sum => weights.map(f64::from).sum::<f64>() as f32,
             Self::Max => weights.fold(0.0, f32::max),
+            Self::Min => weights.fold(f32::INFINITY, f32::min),
             Self::First => weights.next().unwrap_or_default(),
         }
     }

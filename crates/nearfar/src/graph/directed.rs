@@ -92,12 +92,13 @@ pub(super) fn build(
 }
 
 /// The undirected graph of a directed one: an edge for every pair of nodes with an arc, in whatever
-/// direction. The weights of two opposite arcs are added.
+/// direction. The weights of two opposite arcs are added; the shorter length counts.
 pub(super) fn undirected(graph: &Graph) -> Graph {
     let mut offsets = Vec::with_capacity(graph.nodes() + 1);
     offsets.push(0);
     let mut targets = Vec::with_capacity(2 * graph.arcs());
     let mut weights = graph.is_weighted().then(Vec::new);
+    let mut lengths = graph.has_lengths().then(Vec::new);
     for node in 0..graph.nodes() as Node {
         let (mut there, mut back) = (graph.neighbours(node), graph.incoming(node));
         loop {
@@ -113,10 +114,14 @@ pub(super) fn undirected(graph: &Graph) -> Graph {
                 let both = graph.arc_weight(node, next) + graph.arc_weight(next, node);
                 weights.push(both.min(f32::MAX));
             }
+            if let Some(lengths) = &mut lengths {
+                lengths.push(graph.edge_length(node, next).min(graph.edge_length(next, node)));
+            }
         }
         offsets.push(targets.len());
     }
-    Graph::of_rows(offsets, targets, weights, graph.ids.clone())
+    let lengths = lengths.map(Array::from);
+    Graph { lengths, ..Graph::of_rows(offsets, targets, weights, graph.ids.clone()) }
 }
 
 #[cfg(test)]
@@ -137,7 +142,7 @@ mod tests {
             let pairs: Vec<_> = arcs.iter().map(|&(a, b, _)| (a, b)).collect();
             let weights: Vec<f32> = arcs.iter().map(|&(_, _, w)| f32::from(w)).collect();
             let ids = NodeIds::Range { start: 0, len: 30 };
-            for repeats in [Repeats::Sum, Repeats::Max, Repeats::First] {
+            for repeats in [Repeats::Sum, Repeats::Max, Repeats::Min, Repeats::First] {
                 let mut oracle: BTreeMap<(u32, u32), f32> = BTreeMap::new();
                 for &(a, b, w) in arcs.iter().filter(|&&(a, b, _)| a != b) {
                     let w = f32::from(w);
@@ -145,6 +150,7 @@ mod tests {
                     all.and_modify(|all| match repeats {
                         Repeats::Sum => *all += w,
                         Repeats::Max => *all = all.max(w),
+                    Repeats::Min => *all = all.min(w),
                         Repeats::First => {}
                     })
                     .or_insert(w);

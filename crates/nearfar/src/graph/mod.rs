@@ -8,6 +8,7 @@ pub(crate) mod dataset;
 mod directed;
 mod ids;
 pub(crate) mod labels;
+mod lengths;
 mod mapped_ids;
 mod pack;
 pub mod read;
@@ -23,10 +24,12 @@ pub use dataset::Dataset;
 pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
 pub use labels::{Labels, Split, Splits};
+pub use lengths::Distance;
 pub use pack::{PackConfig, Packed, open_packed, pack};
 pub use read::{
     Column, Header, InputFormat, ReadOptions, Separator, known_ends, known_weight, read,
 };
+pub(crate) use read::{SparseRows, read_sparse};
 pub use stats::GraphStats;
 pub use storage::{Direction, Storage};
 pub use summary::{Origin, ReadSummary, UsedColumns};
@@ -108,7 +111,7 @@ impl Graph {
     }
 
     /// This graph or, if it is directed, the undirected one of its arcs. The weights of two opposite
-    /// arcs are added.
+    /// arcs are added; the shorter of their lengths counts.
     #[must_use]
     pub fn to_undirected(self: &Arc<Self>) -> Arc<Self> {
         if self.is_directed() { Arc::new(directed::undirected(self)) } else { Arc::clone(self) }
@@ -116,7 +119,8 @@ impl Graph {
 
     /// The memory of [`to_undirected`](Self::to_undirected) beside this graph.
     pub(crate) fn undirected_bytes(&self) -> u64 {
-        let arc = if self.is_weighted() { 16 } else { 8 };
+        let values = u64::from(self.is_weighted()) + u64::from(self.has_lengths());
+        let arc = 8 + 8 * values as usize;
         if self.is_directed() { (self.nodes() * 8 + self.arcs() * arc) as u64 } else { 0 }
     }
 
@@ -195,6 +199,14 @@ impl Graph {
     /// The length of the edge from one node to another, which exists.
     pub(crate) fn length(&self, from: Node, to: Node) -> f64 {
         self.length_at(from, self.neighbours(from).partition_point(|&other| other < to))
+    }
+
+    /// The length of the edge from one node to another; infinite without edge.
+    pub fn edge_length(&self, from: Node, to: Node) -> f32 {
+        match self.neighbours(from).binary_search(&to) {
+            Ok(at) => self.length_at(from, at) as f32,
+            Err(_) => f32::INFINITY,
+        }
     }
 
     /// The number of neighbours of a node; of arcs from it, in a directed graph.

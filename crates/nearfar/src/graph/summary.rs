@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 use serde::{Serialize, Serializer};
 
-use super::{Components, Dataset, Direction, Dropped, Repeats, Storage};
+use super::{Components, Dataset, Direction, Distance, Dropped, Repeats, Storage};
 use crate::budget::grouped;
 use crate::error::Problem;
 
@@ -26,6 +26,9 @@ pub struct Origin {
     pub columns: Option<UsedColumns>,
     /// How the weights of repeated edges were merged.
     pub repeats: Repeats,
+    /// What the distance of two nodes is.
+    #[serde(skip_serializing_if = "Distance::is_hops")]
+    pub distance: Distance,
 }
 
 /// The columns of a table that were read, by name, or by number where they have no names.
@@ -107,6 +110,11 @@ impl ReadSummary {
             self.direction(),
             if self.weighted { "weighted" } else { "unweighted" },
         );
+        match origin.distance {
+            Distance::Hops => {}
+            Distance::Length => text.push_str(", with lengths"),
+            Distance::InverseWeight => text.push_str(", lengths 1/weight"),
+        }
         let _ = write!(text, ", {}", counted(self.components, "component"));
         if let Some(line) = origin.header {
             let _ = write!(text, ", header in line {line}");
@@ -114,7 +122,8 @@ impl ReadSummary {
         if let Some(UsedColumns { source, target, weight }) = &origin.columns {
             let _ = write!(text, ", columns {source} and {target}");
             if let Some(weight) = weight {
-                let _ = write!(text, ", weights from {weight}");
+                let what = if origin.distance == Distance::Length { "lengths" } else { "weights" };
+                let _ = write!(text, ", {what} from {weight}");
             }
         }
         if dropped.repeats > 0 {
@@ -123,6 +132,7 @@ impl ReadSummary {
                 (false, _) => "",
                 (true, Repeats::Sum) => " (weights added)",
                 (true, Repeats::Max) => " (largest weights)",
+                (true, Repeats::Min) => " (smallest weights)",
                 (true, Repeats::First) => " (first weights)",
             });
         }
@@ -144,6 +154,7 @@ impl ReadSummary {
             (false, _) => "",
             (true, Repeats::Sum) => ", weights w(i,j) + w(j,i)",
             (true, Repeats::Max) => ", weights max(w(i,j), w(j,i))",
+            (true, Repeats::Min) => ", weights min(w(i,j), w(j,i))",
             (true, Repeats::First) => ", the first of w(i,j) and w(j,i)",
         };
         match (self.origin.direction, self.origin.storage) {

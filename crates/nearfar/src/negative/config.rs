@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::law::Bound;
 use crate::distance::Far;
 use crate::error::{Error, Result};
 
@@ -19,7 +20,7 @@ pub enum Negatives {
     Uniform,
     /// ∝ degree of k to the power of --degree-power
     Degree,
-    /// ∝ hop distance of i and k to the power of --gamma
+    /// ∝ distance of i and k to the power of --gamma
     Distance,
     /// `distance`, with no probability above the uniform one
     DistanceMin,
@@ -34,6 +35,15 @@ pub enum Negatives {
 }
 
 impl Negatives {
+    /// On which side probabilities are clamped.
+    pub(super) fn bound(self) -> Bound {
+        match self {
+            Self::DistanceMin => Bound::Min,
+            Self::DistanceMax => Bound::Max,
+            _ => Bound::None,
+        }
+    }
+
     /// The name, as it is written in options and files.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,9 +68,9 @@ pub enum Strategy {
     /// The faster one that fits memory and time
     #[default]
     Auto,
-    /// A table of all hop distances: n² bytes, the fastest draws
+    /// A table of all distances: n² bytes for hops, 4 n² for lengths; the fastest draws
     Table,
-    /// A breadth-first search from each centre: O(n) memory, slower draws
+    /// A search from each centre: O(n) memory, slower draws
     Levels,
 }
 
@@ -91,8 +101,8 @@ pub struct NegativeConfig {
     /// 64 MB of distances between landmarks]
     #[cfg_attr(feature = "clap", arg(long))]
     pub landmarks: Option<LandmarkCount>,
-    /// Distance of nodes without a path, in hops; `auto` is one more than the diameter; `undirected`,
-    /// in a directed graph, is the distance without the directions
+    /// Distance of nodes without a path, in hops or as a length; `auto` is one edge, the longest, more
+    /// than the diameter; `undirected`, in a directed graph, is the distance without the directions
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().far))]
     pub far: Far,
     /// How exact distances are found

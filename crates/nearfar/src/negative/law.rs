@@ -28,6 +28,22 @@ impl DistanceLaw {
         if d == 0 { 0.0 } else { (f64::from(d) / reference).powf(self.gamma) }
     }
 
+    /// Replaces the distances of a row, which are above 0 but for the centre's own, by their powers,
+    /// relative to the largest of them. Returns the distance of weight 1.
+    pub(super) fn to_powers(self, distances: &mut [f64], centre: usize) -> f64 {
+        let others = distances.iter().enumerate().filter(|&(k, _)| k != centre).map(|(_, &d)| d);
+        let reference = if self.gamma < 0.0 {
+            others.fold(f64::INFINITY, f64::min)
+        } else {
+            others.fold(0.0, f64::max)
+        };
+        for distance in distances.iter_mut() {
+            *distance = (*distance / reference).powf(self.gamma);
+        }
+        distances[centre] = 0.0;
+        reference
+    }
+
     /// The power of `far`, or an error if it underflows or overflows: all negatives of an isolated
     /// node are drawn by it.
     pub(super) fn far_power(self, far: u32, largest: u32) -> Result<f64> {

@@ -2,9 +2,11 @@
 
 mod arrays;
 mod bands;
+mod by_length;
 mod cells;
 mod clusters;
 mod config;
+mod costs;
 mod degree;
 mod directed;
 mod edge;
@@ -12,6 +14,8 @@ mod landmark;
 mod landmark_approx;
 mod landmark_index;
 mod law;
+mod length_search;
+mod length_table;
 mod levels;
 mod listed;
 mod other_components;

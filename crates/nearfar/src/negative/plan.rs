@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::by_length::check_unit;
 use super::clusters::Clusters;
 use super::config::{NegativeConfig, Negatives, Strategy};
+use super::costs::Costs;
 use super::degree::Degree;
 use super::directed::{check_far, far_of_landmarks};
 use super::edge::Edge;
@@ -16,7 +18,7 @@ use super::levels::ByLevel;
 use super::listed::listed_bytes;
 use super::uniform::Uniform;
 use super::{NegativeSampler, table};
-use crate::budget::{Budget, counted, format_bytes, format_seconds, product, sum};
+use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::distance::{
     Diameter, Far, HopCell, HopRows, Landmarks, Levels, SOURCES, has_long_distances,
 };
@@ -55,6 +57,8 @@ pub struct NegativePlan {
     pub(super) cell: usize,
     /// Searches that may run at a time.
     pub(super) searches: usize,
+    /// Whether distances are lengths.
+    pub(super) lengths: bool,
     pub(super) config: NegativeConfig,
 }
 
@@ -69,7 +73,7 @@ pub(super) const SEARCHED_LONG: f64 = 5e8;
 
 /// The choice of a law reckons with so many searches at a time on any machine, so that it does not
 /// depend on the number of threads.
-const NOMINAL_SEARCHES: u64 = 2;
+pub(super) const NOMINAL_SEARCHES: u64 = 2;
 
 impl NegativePlan {
     /// Checks the options and makes all choices that they leave open.
@@ -84,6 +88,7 @@ impl NegativePlan {
             return Err(Error::graph("the graph needs at least two nodes"));
         }
         check_far(graph, config)?;
+        check_unit(graph, config)?;
         let plan = match config.negatives {
             Negatives::Auto => Self::exact(graph, config, budget, demand, Negatives::Distance)
                 .or_else(|why| {
@@ -135,6 +140,7 @@ impl NegativePlan {
             fallback: None,
             cell: 0,
             searches: 0,
+            lengths: false,
             config: config.clone(),
         }
     }
@@ -147,6 +153,9 @@ impl NegativePlan {
         demand: &Demand,
         law: Negatives,
     ) -> Result<Self, String> {
+        if graph.has_lengths() {
+            return Self::exact_by_length(graph, config, budget, demand, law);
+        }
         let (n, arcs) = (graph.nodes() as f64, graph.arcs() as f64);
         let components = Components::new(graph);
         let diameter = diameter(graph, &components);
@@ -167,32 +176,9 @@ impl NegativePlan {
         // edge of a single search.
         let table_seconds = n * ((n + arcs) * if n > 50_000.0 { 1e-9 } else { 0.3e-9 } + n * 2e-9);
         let levels_seconds = demand.fills.map(|fills| fills as f64 * (n + arcs) * 5e-9);
-        let reserved = sum([demand.training, demand.ahead]);
-        let table_fits = least <= budget.memory
-            && kept.saturating_add(reserved) <= budget.memory
-            && table_seconds <= budget.seconds;
-        let levels_fit = config.far != Far::Undirected
-            && levels_seconds.is_some_and(|seconds| seconds <= budget.seconds);
-        let levels_first = levels_seconds.is_some_and(|seconds| seconds < table_seconds);
-        let strategy = match config.strategy {
-            Strategy::Auto if levels_fit && (levels_first || !table_fits) => Strategy::Levels,
-            Strategy::Auto if table_fits => Strategy::Table,
-            Strategy::Auto => {
-                let beside = if kept <= budget.memory && reserved > 0 {
-                    format!(" beside the {} of training", format_bytes(reserved))
-                } else {
-                    String::new()
-                };
-                return Err(format!(
-                    "an exact hop table needs {}{beside} and about {}; {} and {} are allowed",
-                    format_bytes(least),
-                    format_seconds(table_seconds),
-                    format_bytes(budget.memory),
-                    format_seconds(budget.seconds),
-                ));
-            }
-            forced => forced,
-        };
+        let what = "an exact hop table";
+        let costs = Costs { what, kept, least, table_seconds, levels_seconds };
+        let strategy = costs.strategy(config, budget, demand)?;
         let (building, kept, searches) = if strategy == Strategy::Levels {
             let bytes = product([rayon::current_num_threads()]) * Levels::bytes(graph.nodes());
             (bytes, bytes, 0)
@@ -224,11 +210,7 @@ impl NegativePlan {
 
     /// The memory of the lists of heavy nodes beside a table.
     fn listed(graph: &Graph, config: &NegativeConfig, law: Negatives) -> u64 {
-        let bound = match law {
-            Negatives::DistanceMin => Bound::Min,
-            Negatives::DistanceMax => Bound::Max,
-            _ => Bound::None,
-        };
+        let bound = law.bound();
         let nodes: Vec<Node> = (0..graph.nodes() as Node).collect();
         listed_bytes(graph, &nodes, DistanceLaw { gamma: config.gamma, bound })
     }
@@ -241,8 +223,8 @@ impl NegativePlan {
     ) -> Result<Self> {
         let n = graph.nodes();
         let fraction = |fraction: f64| (n as f64 * fraction).round() as usize;
-        if graph.is_directed() {
-            return Self::routes(graph, config, law);
+        if graph.is_directed() || graph.has_lengths() {
+            return Self::routes(graph, config, budget, law);
         }
         let components = Components::new(graph);
         let diameter = diameter(graph, &components);
@@ -341,7 +323,12 @@ impl NegativePlan {
             "strategy": self.strategy,
         });
         match fields {
-            Value::Object(fields) => fields,
+            Value::Object(mut fields) => {
+                if self.lengths {
+                    fields.insert("distance".to_owned(), "length".into());
+                }
+                fields
+            }
             _ => Map::new(),
         }
     }
@@ -360,6 +347,10 @@ impl NegativePlan {
     /// The law and how it is drawn, in a few words: `distance (exact hop table, 6.2 MB)`.
     pub fn summary(&self) -> String {
         let how = match (self.strategy, self.landmarks) {
+            (Some(Strategy::Levels), _) if self.lengths => {
+                "search by lengths per centre, ".to_owned()
+            }
+            (Some(_), _) if self.lengths => "exact table of lengths, ".to_owned(),
             (Some(Strategy::Levels), _) => "breadth-first search per centre, ".to_owned(),
             (Some(_), _) => "exact hop table, ".to_owned(),
             (_, Some(count)) => counted(count, "landmark") + ", ",
@@ -378,7 +369,7 @@ impl NegativePlan {
 
     fn build_law(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let gamma = self.config.gamma;
-        let law = |bound| DistanceLaw { gamma, bound };
+        let law = DistanceLaw { gamma, bound: self.law.bound() };
         match self.law {
             Negatives::Uniform => Ok(Box::new(Uniform { nodes: graph.nodes() })),
             Negatives::Degree => Ok(Box::new(Degree::new(graph, self.config.degree_power)?)),
@@ -391,9 +382,10 @@ impl NegativePlan {
                 Ok(Box::new(Edge::new(graph)))
             }
             Negatives::LandmarkApprox | Negatives::Landmark => self.build_landmarks(graph),
-            Negatives::DistanceMin => self.build_exact(graph, law(Bound::Min)),
-            Negatives::DistanceMax => self.build_exact(graph, law(Bound::Max)),
-            Negatives::Distance | Negatives::Auto => self.build_exact(graph, law(Bound::None)),
+            Negatives::DistanceMin
+            | Negatives::DistanceMax
+            | Negatives::Distance
+            | Negatives::Auto => self.build_exact(graph, law),
         }
     }
 
@@ -402,6 +394,9 @@ impl NegativePlan {
         graph: &Arc<Graph>,
         law: DistanceLaw,
     ) -> Result<Box<dyn NegativeSampler>> {
+        if graph.has_lengths() {
+            return Ok(self.build_by_length(graph, law));
+        }
         let components = Components::new(graph);
         match self.strategy {
             Some(Strategy::Levels) => {
@@ -414,9 +409,12 @@ impl NegativePlan {
 
     fn build_landmarks(&self, graph: &Arc<Graph>) -> Result<Box<dyn NegativeSampler>> {
         let components = Components::new(graph);
+        if graph.has_lengths() {
+            return Ok(self.build_routes(graph, &components, self.config.far.length(graph)));
+        }
         let far = self.config.far.hops(graph, &components);
         if graph.is_directed() {
-            return Ok(self.build_routes(graph, f64::from(far)));
+            return Ok(self.build_routes(graph, &components, f64::from(far)));
         }
         // The narrowest cells that hold the distances: landmarks are mostly central, and need not
         // be as far apart as the diameter.

@@ -71,7 +71,7 @@ fn measure<T: HopCell>(graph: &Arc<Graph>, far: Far, searches: usize) -> Option<
     let hops = HopRows::new(graph, &nodes, None, searches)?;
     match far {
         Far::Undirected => hops.or_in(&graph.to_undirected(), searches),
-        Far::Auto | Far::Hops(_) => Some(hops),
+        Far::Auto | Far::Hops(_) | Far::Length(_) => Some(hops),
     }
 }
 
@@ -89,7 +89,7 @@ impl<T: HopCell> TableSampler<T> {
         let largest = counts.iter().map(Vec::len).max().unwrap_or(1) as u32 - 1;
         let far = match far {
             Far::Auto | Far::Undirected => largest + 1,
-            Far::Hops(hops) => hops,
+            Far::Hops(_) | Far::Length(_) => far.hops(graph, components),
         };
         let is_connected = components.len() <= 1 && !graph.is_directed();
         let scale = largest.max(if is_connected { 0 } else { far });

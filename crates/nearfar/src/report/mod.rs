@@ -177,6 +177,14 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let base = config.projection()?;
     let classify = config.classification(subject)?;
     let mut notes = Vec::new();
+    // The page searches the graph itself, by hops.
+    let by_hops = subject.graph.filter(|graph| graph.has_lengths());
+    let by_hops = by_hops.map(|graph| Arc::new(graph.without_lengths()));
+    let subject = &Subject { graph: by_hops.as_ref().or(subject.graph), ..*subject };
+    if by_hops.is_some() {
+        notes
+            .push("Edges have lengths; all distances on this page are numbers of hops.".to_owned());
+    }
     let numbers = numbers::numbers(subject, &classify, &mut notes)?;
     let n = subject.embedding.nodes();
     let shown = Shown::new(subject, config.map_nodes, config.seed);

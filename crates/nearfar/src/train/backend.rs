@@ -11,7 +11,7 @@ use super::plan::TrainPlan;
 use super::smooth::smooth;
 use super::stream::Stream;
 use crate::embedding::Embedding;
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Features};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::NegativeSampler;
@@ -48,6 +48,11 @@ pub trait Backend {
     /// Smooths the vectors so many times where they are; `false` if that is left to the caller.
     fn smooth(&mut self, _times: usize) -> Result<bool> {
         Ok(false)
+    }
+
+    /// The parameters of the encoder, if a model of them can be saved.
+    fn parameters(&self) -> Option<&[f32]> {
+        None
     }
 
     /// The vectors, row by row.
@@ -99,6 +104,17 @@ pub struct Task<'a> {
     pub instruction_set: InstructionSet,
     /// The vectors to start from, in place of the planned ones.
     pub init: Option<&'a Embedding>,
+    /// The features that a network reads.
+    pub features: Option<Arc<Features>>,
+}
+
+/// What training returns.
+pub(crate) struct Trained {
+    pub(crate) vectors: Vec<f32>,
+    /// The context vectors, if there are any.
+    pub(crate) contexts: Option<Vec<f32>>,
+    /// The parameters of a network that reads features.
+    pub(crate) parameters: Option<Vec<f32>>,
 }
 
 impl<'a> VectorView<'a> {
@@ -138,8 +154,7 @@ pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn 
     })
 }
 
-/// Runs all epochs, from the checkpoint on if there is one, and returns the smoothed vectors, and the
-/// context vectors if there are any.
+/// Runs all epochs, from the checkpoint on if there is one, and smooths the vectors.
 pub(crate) fn run(
     mut backend: Box<dyn Backend + '_>,
     plan: &TrainPlan,
@@ -147,7 +162,7 @@ pub(crate) fn run(
     started: &Event,
     checkpoint: Option<Checkpoint>,
     sink: &mut dyn Sink,
-) -> Result<(Vec<f32>, Option<Vec<f32>>)> {
+) -> Result<Trained> {
     let mut stopped = sink.event(started)?.is_break();
     let mut first = 0;
     if let Some(checkpoint) = checkpoint {
@@ -182,13 +197,14 @@ pub(crate) fn run(
         let done = Event::Epoch { epoch, epochs, pairs, loss, l2, effective_rank };
         stopped |= sink.event(&done)?.is_break();
     }
+    let parameters = plan.features.and_then(|_| backend.parameters().map(<[f32]>::to_vec));
     let smoothing = plan.smoothing_at_end();
     let is_smooth = smoothing > 0 && backend.smooth(smoothing)?;
     let (mut vectors, contexts) = backend.into_both();
     if smoothing > 0 && !is_smooth {
         smooth(&graph.to_undirected(), &mut vectors, plan.dim, smoothing);
     }
-    Ok((vectors, contexts))
+    Ok(Trained { vectors, contexts, parameters })
 }
 
 /// Why the runs of other trainers than the stream one have no checkpoints.

@@ -24,6 +24,7 @@ pub mod stream;
 pub(crate) mod update;
 
 pub use backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
+pub(crate) use batch::network_kind;
 pub use config::{Kernel, L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
 pub use device::Device;
 #[doc(hidden)]

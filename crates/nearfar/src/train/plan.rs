@@ -19,6 +19,7 @@ use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use super::update;
 use crate::budget::{Budget, counted, format_bytes, product, sum};
+use crate::encode::FeatureShape;
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
 use crate::negative::{Demand, NegativePlan, NegativeSampler, Negatives};
@@ -91,6 +92,8 @@ pub struct TrainPlan {
     custom_negatives: bool,
     /// The number of nodes that an update trains; `None` where all are trained.
     pub(super) updated: Option<usize>,
+    /// The features that a network reads.
+    pub(crate) features: Option<FeatureShape>,
 }
 
 /// What training starts from, other than nothing.
@@ -100,6 +103,8 @@ pub(crate) struct From {
     pub(crate) init: Option<u64>,
     /// The number of nodes whose vectors are trained; `None`: all of them.
     pub(crate) updated: Option<usize>,
+    /// The features of the nodes.
+    pub(crate) features: Option<FeatureShape>,
 }
 
 /// The program itself: its code, the stacks of its threads, and parts too small to be counted.
@@ -127,9 +132,14 @@ impl TrainPlan {
             check_directed(&settings.train)?;
         }
         let mut plan = Self::resolve(settings, graph, settings.train.kernel.resolve()?);
-        (plan.init, plan.updated) = (from.init, from.updated);
+        (plan.init, plan.updated, plan.features) = (from.init, from.updated, from.features);
         if from.updated.is_some() && plan.device != Device::Cpu {
             return Err(Error::conflict(Problem::from("updates train on the CPU").omit("device")));
+        }
+        if plan.features.is_some() && !plan.model.has_network() {
+            let name = plan.model.name();
+            let problem = Problem::from(format!("{name} reads no features"));
+            return Err(Error::conflict(problem.set("model", "sage").omit("features")));
         }
         if from.updated.is_some() {
             update::resolve(&mut plan);
@@ -212,6 +222,7 @@ impl TrainPlan {
                 && settings.negatives.negatives != Negatives::Uniform,
             custom_negatives: false,
             updated: None,
+            features: None,
         };
         plan.walks = config
             .walks
@@ -378,6 +389,10 @@ impl TrainPlan {
         }
         if let Some(init) = self.init {
             all.insert("init".to_owned(), format!("{init:016x}").into());
+        }
+        if let Some(FeatureShape { width, fingerprint, .. }) = self.features {
+            let features = json!({ "width": width, "hash": format!("{fingerprint:016x}") });
+            all.insert("features".to_owned(), features);
         }
         if self.custom_negatives {
             all.insert("negatives".to_owned(), "custom".into());

@@ -71,7 +71,8 @@ pub fn hold_out(graph: &Graph, ratio: f64, keep_connected: bool, seed: u64) -> R
         ids: graph.ids().clone(),
     };
     let origin = Origin { directed: graph.is_directed(), ..Origin::default() };
-    let rest = Arc::new(list.dataset(origin)?.graph);
+    let rest = list.dataset(origin)?.graph;
+    let rest = Arc::new(if graph.has_lengths() { rest.with_lengths_of(graph)? } else { rest });
     let reversed = held.iter().map(|&(a, b)| (b, a)).filter(|&(b, a)| !graph.has_edge(b, a));
     let reversed = reversed.filter(|_| graph.is_directed()).collect();
     let (edges, asked) = (held, requested);

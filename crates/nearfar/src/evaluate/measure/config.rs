@@ -111,9 +111,11 @@ impl MeasureConfig {
         /// Nodes × nodes × dimensions, and nodes × directed edges.
         const PRODUCTS: f64 = 2e12;
         const SEARCHES: f64 = 4e11;
+        const BY_LENGTH: f64 = 1e9;
         let n = graph.nodes();
         let work = |per_node: usize| n as f64 * per_node as f64;
-        let affordable = work(n) * dim as f64 <= PRODUCTS && work(graph.arcs()) <= SEARCHES;
+        let searches = if graph.has_lengths() { BY_LENGTH } else { SEARCHES };
+        let affordable = work(n) * dim as f64 <= PRODUCTS && work(graph.arcs()) <= searches;
         self.sources.unwrap_or(if affordable { n } else { SAMPLE }).min(n)
     }
 

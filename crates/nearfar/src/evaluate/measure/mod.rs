@@ -2,7 +2,8 @@
 //!
 //! # Definitions
 //!
-//! S_d is the set of ordered node pairs (i, j) that are d hops apart, from i to j in a directed graph. Over these pairs,
+//! S_d is the set of ordered node pairs (i, j) that are d hops apart, from i to j in a directed graph;
+//! where distances are lengths, those in bin d of lengths of one width. Over these pairs,
 //!
 //! ```text
 //! ξ_d         mean of σ(z_i·z_j)
@@ -19,6 +20,7 @@
 //! count with the distance `far`.
 
 mod config;
+mod lengths;
 mod objective;
 mod pairs;
 mod similarity;
@@ -33,12 +35,13 @@ pub use config::MeasureConfig;
 pub use objective::{Objective, ObjectiveConfig, objective};
 pub use summary::{Counted, FarPairs, Intervals, Measures, Uniform};
 
-use crate::distance::{Far, Levels};
+use crate::distance::{Far, LengthBins, Levels};
 use crate::embedding::Embedding;
 use crate::error::{Error, Problem, Result};
 use crate::graph::{Components, Graph, Node};
 use crate::positive::{Cooccurrence, Walk};
 use crate::rng::{Purpose, Rng};
+use lengths::Lengths;
 use pairs::{PairMeasurement, WalkCooccurrence};
 use similarity::Bins;
 
@@ -70,7 +73,13 @@ pub fn measure(
     let (n, dim) = (graph.nodes(), embedding.dim());
     embedding.check_finite()?;
     let vectors = embedding.in_order_of(graph)?.into_vectors();
-    let bins = Bins::new(largest_product(&vectors, dim)?, max_distances(graph));
+    let lengths = graph.has_lengths().then(|| Lengths {
+        bins: LengthBins::new(graph),
+        gamma: config.negatives.gamma,
+        far: config.negatives.far.length(graph),
+    });
+    let distances = if lengths.is_some() { BINS } else { max_distances(graph) };
+    let bins = Bins::new(largest_product(&vectors, dim)?, distances);
     let sources = config.sources(graph, dim);
     // Of an undirected graph, every pair is measured once.
     let all = sources == n && !graph.is_directed();
@@ -82,7 +91,10 @@ pub fn measure(
             WalkCooccurrence::Sampled { walk: Walk::new(graph), walks, context, seed }
         }
     };
-    let far = config.negatives.far.hops(graph, &Components::new(graph));
+    let far = match &lengths {
+        Some(lengths) => Far::Length(lengths.far).hops(graph, &Components::new(graph)),
+        None => config.negatives.far.hops(graph, &Components::new(graph)),
+    };
     let pairs = PairMeasurement {
         graph,
         vectors: ArrayView2::from_shape((n, dim), &vectors).map_err(|error| {
@@ -92,15 +104,24 @@ pub fn measure(
         all,
         gamma: config.negatives.gamma,
         far,
+        lengths,
         cooccurrence,
     };
     let group = if all { crate::distance::SOURCES } else { summary::group(sources) };
     let chosen = choose(n, sources, group, config.seed);
-    let (groups, histogram) = pairs.measure(&chosen, group)?;
+    let (mut groups, histogram) = pairs.measure(&chosen, group)?;
+    let lengths = lengths.map(|lengths| (lengths, lengths::remove_empty_bins(&mut groups)));
     let measures = summary::summarise(&groups, &histogram, bins, walks, far, (n, dim), config);
+    let measures = match lengths {
+        Some((lengths, bins)) => measures.by_length(&lengths, &bins),
+        None => measures,
+    };
     let objective = config.objective.then(|| objective(embedding, graph, &config.into()));
     Ok(Measures { objective: objective.transpose()?, ..measures })
 }
+
+/// About twice as many bins as lengths have at least.
+const BINS: usize = 64;
 
 /// The largest dot product of two vectors: the square of the largest norm.
 fn largest_product(vectors: &[f32], dim: usize) -> Result<f64> {

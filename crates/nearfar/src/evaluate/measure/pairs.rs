@@ -14,6 +14,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use super::lengths::{BinSums, Lengths};
 use super::similarity::{Bins, SimilarityHistogram, TaskBins};
 use super::sums::{DistanceSums, GroupSums};
 use crate::cancel;
@@ -34,8 +35,10 @@ pub(super) struct PairMeasurement<'a> {
     pub(super) all: bool,
     pub(super) cooccurrence: WalkCooccurrence<'a>,
     pub(super) gamma: f64,
-    /// The distance of unconnected nodes.
+    /// The distance of unconnected nodes, in hops.
     pub(super) far: u32,
+    /// Where distances are lengths.
+    pub(super) lengths: Option<Lengths>,
 }
 
 /// How co-occurrence probabilities are found.
@@ -46,16 +49,16 @@ pub(super) enum WalkCooccurrence<'a> {
     Sampled { walk: Walk, walks: usize, context: usize, seed: u64 },
 }
 
-/// The distances from the sources of a chunk.
-struct Hops {
+/// The distances from the sources of a chunk: hops, or bins of lengths.
+pub(super) struct Hops {
     /// The first node in the table.
-    first: usize,
+    pub(super) first: usize,
     /// Number of sources.
-    width: usize,
+    pub(super) width: usize,
     /// For every node from the first on, its distances from all sources; 0 if unconnected.
-    table: Vec<u16>,
+    pub(super) table: Vec<u16>,
     /// For every distance, the number of nodes at that distance from each source.
-    levels: Vec<u32>,
+    pub(super) levels: Vec<u32>,
 }
 
 impl PairMeasurement<'_> {
@@ -93,8 +96,13 @@ impl PairMeasurement<'_> {
     ) -> Result<Vec<GroupSums>> {
         // Sampled walks need the distances of all nodes, the others only of the nodes after.
         let after = self.all && matches!(self.cooccurrence, WalkCooccurrence::Exact(_));
-        let first = if after { sources[0] as usize } else { 0 };
-        let hops = Hops::new(self.graph, sources, first)?;
+        let (hops, lengths) = if let Some(lengths) = &self.lengths {
+            let (hops, sums) = lengths.hops(self.graph, sources);
+            (hops, Some(sums))
+        } else {
+            let first = if after { sources[0] as usize } else { 0 };
+            (Hops::new(self.graph, sources, first)?, None)
+        };
         let groups: Vec<(usize, &[Node])> =
             sources.chunks(group).enumerate().map(|(at, nodes)| (at * group, nodes)).collect();
         let groups = groups.into_par_iter().map(|(lane, nodes)| {
@@ -107,8 +115,11 @@ impl PairMeasurement<'_> {
             self.add_similarities(&hops, lane, nodes, &mut sums, histogram);
             let mut row = CooccurrenceRow::default();
             for (lane, &node) in (lane..).zip(nodes) {
-                self.add_negatives(&hops, lane, &mut sums);
-                self.cooccurrence.add(node, lane, &hops, &mut row, &mut sums);
+                match &lengths {
+                    Some(lengths) => self.add_negatives_by_length(&hops, lengths, lane, &mut sums),
+                    None => self.add_negatives(&hops, lane, &mut sums),
+                }
+                self.cooccurrence.add(node, lane, &hops, &mut row, &mut sums, lengths.is_some());
             }
             sums
         });
@@ -187,6 +198,28 @@ impl PairMeasurement<'_> {
     }
 }
 
+impl PairMeasurement<'_> {
+    /// The same by lengths.
+    fn add_negatives_by_length(
+        &self,
+        hops: &Hops,
+        lengths: &BinSums,
+        lane: usize,
+        sums: &mut GroupSums,
+    ) {
+        let at = |bin: usize| bin * hops.width + lane;
+        let reached: u32 = (1..hops.distances()).map(|bin| hops.levels[at(bin)]).sum();
+        let unconnected = self.graph.nodes() - 1 - reached as usize;
+        sums.by_distance[0].pairs += unconnected as f64;
+        sums.by_distance[0].negative += lengths.negative[lane];
+        for bin in 1..hops.distances() {
+            sums.by_distance[bin].pairs += f64::from(hops.levels[at(bin)]);
+            sums.by_distance[bin].negative += lengths.negative[at(bin)];
+        }
+        sums.total_distance += lengths.total[lane];
+    }
+}
+
 impl WalkCooccurrence<'_> {
     /// Adds the co-occurrence probabilities of a source.
     fn add(
@@ -196,8 +229,16 @@ impl WalkCooccurrence<'_> {
         hops: &Hops,
         row: &mut CooccurrenceRow,
         sums: &mut GroupSums,
+        by_length: bool,
     ) {
         match self {
+            Self::Exact(cooccurrence) if by_length => {
+                cooccurrence.fill(source, row);
+                row.iter().filter(|&(node, _)| node != source).for_each(|(node, probability)| {
+                    let [bin] = hops.of(node as usize, lane, 1) else { return };
+                    sums.by_distance[usize::from(*bin)].cooccurrence += probability;
+                });
+            }
             Self::Exact(cooccurrence) => {
                 cooccurrence.fill(source, row);
                 let by_distance = sums.by_distance[1..].iter_mut();

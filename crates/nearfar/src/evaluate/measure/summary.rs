@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::lengths::Lengths;
 use super::similarity::{Bins, SimilarityHistogram};
 use super::sums::{DistanceSums, GroupSums};
 use super::{MeasureConfig, Objective};
@@ -20,8 +21,11 @@ pub struct Measures {
     pub sources: usize,
     /// Walks per source that α was estimated from; `None` if it was computed exactly.
     pub alpha_walks: Option<usize>,
-    /// The distances of the list elements.
+    /// The distances of the list elements: hops, or the numbers of bins of lengths.
     pub distance: Vec<u32>,
+    /// Where distances are lengths, the largest of each bin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Vec<f64>>,
     /// Number of pairs; an estimate if the sources are a sample.
     pub pairs: Vec<u64>,
     /// ξ_d, the mean of σ(z_i·z_j).
@@ -89,8 +93,11 @@ pub struct Uniform {
 /// Measures of the unconnected pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FarPairs {
-    /// The distance they count with.
+    /// The distance they count with, rounded up where it is a length.
     pub hops: u32,
+    /// The distance they count with, where it is a length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<f64>,
     /// Number of pairs.
     pub pairs: u64,
     /// The mean of σ(z_i·z_j).
@@ -170,6 +177,7 @@ pub(super) fn summarise(
             .zip(betas.last())
             .map(|(first, last)| last / first),
         distance: distances.collect(),
+        length: None,
         pairs: by_distance.iter().map(pairs).collect(),
         xi_std: by_distance.iter().map(xi_std).collect(),
         beta: betas,
@@ -185,6 +193,7 @@ pub(super) fn summarise(
         resolution: bins.resolution(),
         far: unconnected.map(|sums| FarPairs {
             hops: far,
+            length: None,
             pairs: pairs(sums),
             xi: sums.sigma / sums.pairs,
             xi_std: xi_std(sums),
@@ -196,6 +205,23 @@ pub(super) fn summarise(
         xi: means.xi,
         alpha: means.alpha,
         config: config.clone(),
+    }
+}
+
+impl Measures {
+    /// The same measures, with lists by these bins of lengths instead of 1, 2, …
+    pub(super) fn by_length(self, lengths: &Lengths, bins: &[u32]) -> Self {
+        let upper: Vec<f64> = bins.iter().map(|&bin| lengths.bins.upper(bin)).collect();
+        let (nodes, d_a) = (self.nodes as f64, self.mean_total_distance);
+        let range = upper.first().zip(upper.last());
+        Self {
+            distance: bins.to_vec(),
+            corollary: upper.iter().map(|d| nodes < d_a / d).collect(),
+            separation_power: range.map(|(first, last)| (last / first).powf(lengths.gamma)),
+            far: self.far.map(|far| FarPairs { length: Some(lengths.far), ..far }),
+            length: Some(upper),
+            ..self
+        }
     }
 }
 

@@ -74,7 +74,7 @@ proptest! {
             edges.iter().filter(|&&(x, y, v)| (x, y, v) == (a, b, w)).count()
         };
         let symmetric = edges.iter().all(|&(a, b, w)| count(a, b, w) == count(b, a, w));
-        for repeats in [Repeats::Sum, Repeats::Max, Repeats::First] {
+        for repeats in [Repeats::Sum, Repeats::Max, Repeats::Min, Repeats::First] {
             let mut oracle = BTreeMap::new();
             for &(a, b, w) in edges.iter().filter(|&&(a, b, _)| a != b && !(symmetric && a > b))
             {
@@ -83,6 +83,7 @@ proptest! {
                 all.and_modify(|all: &mut f32| match repeats {
                     Repeats::Sum => *all += w,
                     Repeats::Max => *all = all.max(w),
+                    Repeats::Min => *all = all.min(w),
                     Repeats::First => {}
                 })
                 .or_insert(w);

@@ -432,9 +432,9 @@ mod tests {
             step in 1_u32..3,
             weighted: bool,
             symmetric: bool,
-            repeats in 0_usize..3,
+            repeats in 0_usize..4,
         ) {
-            let repeats = [Repeats::Sum, Repeats::Max, Repeats::First][repeats];
+            let repeats = [Repeats::Sum, Repeats::Max, Repeats::Min, Repeats::First][repeats];
             let line = |a: u32, b: u32, w: u8| {
                 let w = if weighted { format!("\t{}", f32::from(w) / 2.0) } else { String::new() };
                 format!("{}\t{}{w}\n", a * step, b * step)

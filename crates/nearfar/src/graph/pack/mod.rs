@@ -29,7 +29,9 @@ use rayon::prelude::*;
 use super::directed::Incoming;
 use super::mapped_ids::{MappedIds, slots};
 use super::read::{InputFormat, format_of};
-use super::{Dataset, Dropped, Graph, Node, NodeIds, Origin, ReadOptions, StringIds, read};
+use super::{
+    Dataset, Distance, Dropped, Graph, Node, NodeIds, Origin, ReadOptions, StringIds, read,
+};
 use crate::error::{Error, Problem, Result};
 use crate::file::{check_not_input, check_writable, write_whole};
 use crate::memory::{Array, Mapped};
@@ -88,7 +90,10 @@ pub fn pack(
     check_machine().map_err(|reason| Error::unwritable(output, reason))?;
     check_writable(output)?;
     let path = Path::new(source);
-    let whole = options.nodes.is_some() || options.largest_component || options.directed;
+    let whole = options.nodes.is_some()
+        || options.largest_component
+        || options.directed
+        || options.distance() != Distance::Hops;
     let streams = path.is_file() && !whole;
     if streams && format_of(path, options)? == InputFormat::Edges {
         let edges::Found { dropped, origin, notes } = edges::pack(path, options, output, config)?;
@@ -118,6 +123,9 @@ pub(super) fn read_packed(path: &Path, options: &ReadOptions) -> Result<Graph> {
     check_rows(&graph).map_err(fail)?;
     if options.no_weights {
         graph.weights = None;
+    }
+    if options.distance == Some(Distance::Hops) {
+        graph.lengths = None;
     }
     Ok(graph)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::columns::known_ends;
+use super::columns::{LENGTHS, known_ends};
 use super::{Column, ReadOptions};
 use crate::error::{Error, Problem, Result};
 
@@ -26,9 +26,10 @@ impl<'a> Wanted<'a> {
     /// Of a format in which the ends of an edge have names, too.
     pub(super) fn of_table(path: &Path, options: &'a ReadOptions) -> Result<Self> {
         without(path, options, &["header", "sep"])?;
-        let weights = match &options.weight {
+        let weights = match options.value().1 {
             _ if options.no_weights => Vec::new(),
             Some(name) => vec![name.as_str()],
+            None if options.reads_lengths() => [&LENGTHS[..], &["weight", "value"]].concat(),
             None => vec!["weight", "value"],
         };
         Ok(Self { options, weights })
@@ -61,7 +62,8 @@ impl<'a> Wanted<'a> {
 
     /// The positions of source, target and weight in an array, and whether the user chose one.
     pub(super) fn positions(&self) -> ([usize; 3], bool) {
-        let ReadOptions { source, target, weight, .. } = self.options;
+        let ReadOptions { source, target, .. } = self.options;
+        let weight = &self.options.value().1.cloned();
         let mut positions = [0, 1, 2];
         let mut chosen = false;
         for (position, column) in positions.iter_mut().zip([source, target, weight]) {

@@ -102,12 +102,18 @@ impl Table {
             return Ok(None);
         }
         let is_end = |at: usize| [source, target].contains(&at);
-        if let Some(column) = &options.weight {
-            let at = self.position(column, "weight")?;
+        let (value, given) = options.value();
+        if let Some(column) = given {
+            let at = self.position(column, value)?;
             if is_end(at) {
-                let message = format!("column {} is an end and the weight", self.name(at));
-                return Err(Problem::from(message).set("weight", "another column").omit("weight"));
+                let message = format!("column {} is an end and the {value}", self.name(at));
+                return Err(Problem::from(message).set(value, "another column").omit(value));
             }
+            return Ok(Some(at));
+        }
+        if options.reads_lengths()
+            && let Some(at) = self.find(&LENGTHS).filter(|&at| !is_end(at))
+        {
             return Ok(Some(at));
         }
         if let Some(at) = self.find(&WEIGHTS).filter(|&at| !is_end(at)) {
@@ -123,8 +129,9 @@ impl Table {
         let name = self.names.as_ref().map(|names| normalised(&names[at]));
         let is_named = |words: &[&str]| name.as_ref().is_some_and(|name| words.contains(&&**name));
         if self.kinds[at] == Kind::Time || is_named(&TIMES) {
-            let note = format!("column {} looks like time stamps, not weights", self.name(at));
-            notes.push(Problem::from(note).set("weight", self.name(at)).give("no-weights"));
+            let note = format!("column {} looks like time stamps, not {value}s", self.name(at));
+            let note = Problem::from(note).set(value, self.name(at));
+            notes.push(if value == "weight" { note.give("no-weights") } else { note });
             return Ok(None);
         }
         // Without names, a text there is reported with its line.
@@ -334,6 +341,9 @@ const NOUNS: [&str; 34] = [
 ];
 
 const WEIGHTS: [&str; 5] = ["weight", "weights", "w", "edgeweight", "wt"];
+
+/// Names of columns of lengths.
+pub(super) const LENGTHS: [&str; 6] = ["length", "len", "distance", "dist", "cost", "meters"];
 
 /// Names of columns that hold times.
 const TIMES: [&str; 11] = [

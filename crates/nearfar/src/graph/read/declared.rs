@@ -7,6 +7,7 @@ use super::super::ids::integer;
 use super::super::{Direction, Origin, StringIds, UsedColumns};
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
+use crate::budget::counted;
 use crate::error::{Error, Problem, Result};
 
 const DECLARED: u64 = 0;
@@ -136,12 +137,13 @@ impl Declared {
                 line => Error::line(path, line, message),
             });
         }
-        if let Some(name) = options.weight.as_ref().filter(|_| !options.no_weights)
+        if let (option, Some(name)) = options.value()
+            && !options.no_weights
             && self.weights.is_none()
             && !self.pairs.is_empty()
         {
             let problem = Problem::from(format!("no edge has the attribute '{name}'"));
-            return Err(Error::file(path, problem.omit("weight")));
+            return Err(Error::file(path, problem.omit(option)));
         }
         let buffers = buffers + self.keys.bytes() + 24 * self.names.len() as u64;
         let mut notes = Vec::new();
@@ -153,8 +155,15 @@ impl Declared {
             None => self.keys,
         };
         // Weights that are all 1 are none.
-        let weights = self.weights.filter(|all| all.iter().any(|w| w.to_bits() != 1_f32.to_bits()));
+        let keep_ones = options.reads_lengths();
+        let differs = |w: &f32| w.to_bits() != 1_f32.to_bits();
+        let weights = self.weights.filter(|all| keep_ones || all.iter().any(differs));
         let missing = self.pairs.len() - self.stated;
+        if weights.is_some() && missing > 0 && options.reads_lengths() {
+            let edges = counted(missing, "edge");
+            let message = format!("{edges} without a length; every edge needs one");
+            return Err(Error::file(path, Problem::from(message).set("distance", "hops")));
+        }
         if weights.is_some() && missing > 0 {
             notes.push(match missing {
                 1 => "1 edge states no weight and has weight 1".into(),

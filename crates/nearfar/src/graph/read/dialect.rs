@@ -21,6 +21,8 @@ pub(super) struct Dialect {
     /// The number of columns.
     pub(super) count: usize,
     pub(super) columns: Columns,
+    /// Whether the column of weights holds lengths.
+    pub(super) lengths: bool,
     /// The number of the header line within the block, which names the columns.
     pub(super) header: Option<u64>,
 }
@@ -61,7 +63,7 @@ impl Dialect {
             Header::Yes => true,
             Header::No => false,
             Header::Auto => {
-                let named = [&options.source, &options.target, &options.weight];
+                let named = [&options.source, &options.target, &options.weight, &options.length];
                 let mut named = named.into_iter().flatten();
                 named.any(|column| column.number().is_none() && column.position(&names).is_some())
                     || is_header(number, &names, &rows, &mut notes)
@@ -90,7 +92,7 @@ impl Dialect {
         let direction = columns.edge_type.map_or(Direction::Unstated, |at| edge_type(data, at));
         let header = has_header.then_some(number);
         Ok(Some(Detected {
-            dialect: Self { separator, count, columns, header },
+            dialect: Self { separator, count, columns, lengths: options.reads_lengths(), header },
             origin: Origin { direction, header, columns: choice.used, ..Origin::default() },
             notes,
         }))

@@ -19,6 +19,7 @@ mod gml;
 mod graphml;
 mod ids;
 mod json;
+mod lengths;
 mod matrix_market;
 mod metis;
 mod networkx;
@@ -40,7 +41,7 @@ use std::path::Path;
 use super::build::Built;
 use super::builtin::builtin;
 use super::pack::read_packed;
-use super::{Dataset, EdgeList, Node, Origin};
+use super::{Dataset, Distance, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
 use crate::file::spool;
 use crate::memory;
@@ -52,6 +53,7 @@ pub(super) use dialect::Detected;
 pub(crate) use fields::Fields;
 pub(crate) use node_table::{Known, NodeTable};
 pub use options::{Column, Header, ReadOptions, Separator};
+pub(crate) use scipy::{SparseRows, read_sparse};
 
 /// Reads a graph: a file in any supported format, a dataset folder, `builtin:NAME`, or `-` for
 /// standard input.
@@ -69,6 +71,10 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
         if options.directed {
             let problem = Problem::from("built-in graphs are undirected");
             return Err(Error::file(path, problem.omit("directed")));
+        }
+        if options.distance() != Distance::Hops {
+            let problem = Problem::from("built-in graphs have no lengths and no weights");
+            return Err(Error::file(path, problem.set("distance", "hops")));
         }
         builtin(name)?
     } else if source == "-" {
@@ -122,15 +128,28 @@ impl EdgeFile {
 
 /// Reads one file of edges. Where the nodes are listed, it may have none.
 pub(super) fn edge_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
+    match options.distance() {
+        Distance::Hops => edges_of_file(path, options),
+        Distance::Length => lengths::read(path, options),
+        Distance::InverseWeight => lengths::of_weights(path, options),
+    }
+}
+
+/// The graph of a file, of which the third value of an edge is its weight, or its length.
+fn edges_of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let format = format_of(path, options)?;
     if format == InputFormat::Packed {
         let graph = read_packed(path, without_table_options(path, options)?)?;
-        let origin = Origin { format: Some("packed"), ..Origin::default() };
+        let distance = if graph.has_lengths() { Distance::Length } else { Distance::Hops };
+        let origin = Origin { format: Some("packed"), distance, ..Origin::default() };
         return Ok(Dataset { origin, ..Dataset::of(graph) });
     }
     let EdgeFile { mut list, origin, notes, buffers } = edges(format, path, options)?;
     if list.pairs.is_empty() && options.nodes.is_none() {
         return Err(Error::file(path, "no edges found"));
+    }
+    if options.reads_lengths() {
+        lengths::check(path, &list)?;
     }
     let zeros = if options.no_weights { drop_weights(&mut list) } else { 0 };
     // What the reader freed would otherwise stay with the allocator while the rows are built.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::super::Repeats;
+use super::super::{Distance, Repeats};
 use super::InputFormat;
 use crate::setting::parsed;
 
@@ -32,6 +32,13 @@ pub struct ReadOptions {
     /// Whether the first line names the columns
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub header: Header,
+    /// Distance of two nodes: edges on a shortest path, or the sum of their lengths or of 1/weight
+    /// [default: hops, or length if --length is given]
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
+    pub distance: Option<Distance>,
+    /// Column of the lengths [default: by its name, else what would be the weights]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL"))]
+    pub length: Option<Column>,
     /// Separator of columns: a character, or tab, comma, semicolon, pipe or space (any number of
     /// blanks) [default: found in the first lines]
     #[cfg_attr(feature = "clap", arg(long, value_name = "C"))]
@@ -59,10 +66,30 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// What distances are.
+    pub fn distance(&self) -> Distance {
+        let default = if self.length.is_some() { Distance::Length } else { Distance::Hops };
+        self.distance.unwrap_or(default)
+    }
+
+    /// Whether the third value of an edge is read as its length, not as its weight.
+    pub(super) fn reads_lengths(&self) -> bool {
+        self.distance() == Distance::Length
+    }
+
+    /// The option that names the column of the third value, and the column.
+    pub(super) fn value(&self) -> (&'static str, Option<&Column>) {
+        if self.reads_lengths() {
+            ("length", self.length.as_ref())
+        } else {
+            ("weight", self.weight.as_ref())
+        }
+    }
+
     /// The first given option of those that choose columns or their separator, which only tables
     /// have.
     pub(super) fn chooses_columns(&self) -> Option<&'static str> {
-        self.given(&["source", "target", "weight", "sep", "header"])
+        self.given(&["source", "target", "weight", "length", "sep", "header"])
     }
 
     /// The first of these options that is given.
@@ -71,6 +98,7 @@ impl ReadOptions {
             ("source", self.source.is_some()),
             ("target", self.target.is_some()),
             ("weight", self.weight.is_some()),
+            ("length", self.length.is_some()),
             ("sep", self.sep.is_some()),
             ("header", self.header != Header::Auto),
         ];

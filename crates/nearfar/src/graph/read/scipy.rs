@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let [first, second] = [archive.integers(ends[0])?, archive.integers(ends[1])?];
     let pairs = match format.as_str() {
         "coo" => coordinates(n, &first, &second),
-        _ => compressed(n, &first, &second),
+        _ => compressed(n, n, &first, &second),
     };
     let pairs = pairs.map_err(fail)?;
     check_node_count(n, pairs.len()).map_err(fail)?;
@@ -55,14 +55,60 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     let weights = (0..pairs.len()).map(weight).collect::<Result<Vec<f32>>>()?;
     // The ones of an adjacency matrix are not weights.
     let buffers = positions.max(data.bytes() + 4 * weights.len() as u64);
-    let unweighted = weights.iter().all(|&weight| weight.to_bits() == 1_f32.to_bits());
+    let is_one = |weight: &f32| weight.to_bits() == 1_f32.to_bits();
+    let unweighted = !options.reads_lengths() && weights.iter().all(is_one);
     let weights = (!unweighted).then_some(weights);
     let list = EdgeList { pairs, weights, ids: NodeIds::Range { start: 0, len: n } };
     let origin = Origin { direction: Direction::Entries, ..Origin::default() };
     Ok(EdgeFile { origin, ..EdgeFile::of(list, buffers) })
 }
 
-fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, Node)>, String> {
+/// A sparse matrix: the entries of row r are those from `starts[r]` to `starts[r + 1]`.
+pub(crate) struct SparseRows {
+    pub(crate) shape: (usize, usize),
+    pub(crate) starts: Vec<usize>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f32>,
+}
+
+/// Reads a matrix of any shape in `csr` format.
+pub(crate) fn read_sparse(path: &Path) -> Result<SparseRows> {
+    let mut archive = Archive::open(path)?;
+    let fail = |message: String| Error::file(path, message);
+    let format = archive.get("format")?.text().unwrap_or_default();
+    if format != "csr" {
+        return Err(fail(format!("a matrix in '{format}' format; save matrix.tocsr()")));
+    }
+    let shape = archive.get("shape")?;
+    if shape.len() != Some(2) || !shape.is_integer() {
+        return Err(fail("'shape' is not two integers; save a matrix".into()));
+    }
+    let side = |at| shape.whole(at).map_err(fail).map(|side| side as usize);
+    let (rows, columns) = (side(0)?, side(1)?);
+    let [indptr, indices] = [archive.integers("indptr")?, archive.integers("indices")?];
+    if indptr.len() != rows.checked_add(1) {
+        return Err(fail("'indptr' has not one entry more than rows".to_owned()));
+    }
+    let entries = compressed(rows, columns, &indptr, &indices).map_err(fail)?;
+    let data = archive.get("data")?;
+    if data.len().is_none_or(|len| len < entries.len()) || !data.is_numeric() {
+        return Err(fail(format!("'data' is not {} numbers", entries.len())));
+    }
+    let starts = (0..=rows).map(|row| indptr.whole(row).map_err(fail).map(|at| at as usize));
+    Ok(SparseRows {
+        shape: (rows, columns),
+        starts: starts.collect::<Result<_>>()?,
+        values: (0..entries.len()).map(|at| data.number(at)).collect(),
+        columns: entries.into_iter().map(|(_, column)| column).collect(),
+    })
+}
+
+fn compressed(
+    n: usize,
+    columns: usize,
+    indptr: &Array,
+    indices: &Array,
+) -> Result<Vec<(Node, Node)>, String> {
     let len = indices.len().unwrap_or(0);
     if indptr.len() != Some(n + 1) {
         return Err(format!("'indptr' has not {} entries, one more than rows", n + 1));
@@ -78,7 +124,7 @@ fn compressed(n: usize, indptr: &Array, indices: &Array) -> Result<Vec<(Node, No
             return Err(format!("'indptr' gives row {row} the entries {start} to {end} of {len}"));
         }
         for at in start..end {
-            pairs.push((row as Node, index(n, indices, at as usize)?));
+            pairs.push((row as Node, index(columns, indices, at as usize)?));
         }
         start = end;
     }

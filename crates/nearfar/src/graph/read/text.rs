@@ -17,7 +17,7 @@ use super::fields::{Fields, is_comment};
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, weight};
+use crate::file::lines::{Blocks, LineError, Lines, Parsed, is_utf8, length, weight};
 
 const NO_EDGE: &str = "no edges found; expected lines 'source target [weight]'";
 
@@ -182,6 +182,7 @@ fn for_each_edge(
     mut edge: impl FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<(u64, Vec<f32>), LineError> {
     let Columns { source, target, weight: weight_at, .. } = dialect.columns;
+    let value = if dialect.lengths { length } else { weight };
     let are_first = (source, target) == (0, 1) && dialect.count <= 3;
     let mut weights = Vec::new();
     let mut count = 0;
@@ -194,7 +195,7 @@ fn for_each_edge(
         if !are_first {
             let [a, b, weighed] = chosen_fields(line, dialect).map_err(fail)?;
             if weight_at.is_some() {
-                weights.push(weight(&weighed).map_err(fail)?);
+                weights.push(value(&weighed).map_err(fail)?);
             }
             if a.is_empty() || b.is_empty() {
                 return Err(fail(EMPTY_ID.to_owned()));
@@ -219,7 +220,7 @@ fn for_each_edge(
             return Err(fail(EMPTY_ID.to_owned()));
         }
         if weight_at.is_some() {
-            weights.push(weight(&column().map_err(fail)?).map_err(fail)?);
+            weights.push(value(&column().map_err(fail)?).map_err(fail)?);
         }
         if !edge(&a, &b) {
             break;

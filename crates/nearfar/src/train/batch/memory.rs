@@ -17,7 +17,11 @@ pub(in crate::train) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     let encoder = match network_kind(plan.model) {
         None => floats(1 + Adam::MOMENTS),
         // The gradient at the vectors; when training ends, a copy of the vectors.
-        Some(kind) => sum([Network::bytes(kind, n, dim), floats(2)]),
+        Some(kind) => {
+            let width = plan.features.map(|features| features.width);
+            let features = plan.features.map_or(0, |features| features.bytes);
+            sum([Network::bytes(kind, n, width, dim), features, floats(2)])
+        }
     };
     let size = BatchSize::estimate(plan, graph);
     let batches = n.div_ceil(plan.batch);

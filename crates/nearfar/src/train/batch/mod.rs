@@ -71,12 +71,15 @@ impl Learner {
 
 impl<'a> Batches<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let Task { plan, graph, positives, negatives, encoder, instruction_set, init } = task;
+        let Task { plan, graph, positives, negatives, encoder, instruction_set, init, features } =
+            task;
         let (nodes, dim) = (graph.nodes(), plan.dim);
         let network = |encoder| Learner::Network { encoder, gradient: vec![0.0; nodes * dim] };
         let learner = match (encoder, network_kind(plan.model)) {
             (Some(encoder), _) => network(encoder),
-            (None, Some(kind)) => network(Box::new(Network::new(kind, graph, dim, plan.seed))),
+            (None, Some(kind)) => {
+                network(Box::new(Network::with_inputs(kind, graph, features, dim, plan.seed)))
+            }
             (None, None) => {
                 let mut vectors = start(nodes, plan);
                 if init.is_some() {
@@ -166,6 +169,13 @@ impl Backend for Batches<'_> {
         VectorView { values: self.learner.vectors(), dim: self.plan.dim, stride: self.plan.dim }
     }
 
+    fn parameters(&self) -> Option<&[f32]> {
+        match &self.learner {
+            Learner::Table { .. } => None,
+            Learner::Network { encoder, .. } => encoder.parameters(),
+        }
+    }
+
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
         match self.learner {
             Learner::Table { vectors, .. } => {
@@ -178,7 +188,7 @@ impl Backend for Batches<'_> {
 }
 
 /// The network of a model; `None` if its vectors are a table.
-fn network_kind(model: Model) -> Option<NetworkKind> {
+pub(crate) fn network_kind(model: Model) -> Option<NetworkKind> {
     match model {
         Model::Deepwalk | Model::Node2vec | Model::Line => None,
         Model::Gae | Model::Gcn => Some(NetworkKind::Gcn),
@@ -310,6 +320,7 @@ mod tests {
                     encoder: None,
                     instruction_set: InstructionSet::detect(),
                     init: None,
+                    features: None,
                 })
             };
             let (mut whole, mut single) = (batches(), batches());

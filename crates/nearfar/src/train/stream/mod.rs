@@ -339,6 +339,7 @@ mod tests {
                 encoder: None,
                 instruction_set: InstructionSet::detect(),
                 init: None,
+                features: None,
             })
         };
         // Six walks in four passes are 2 + 2 + 1 + 1.

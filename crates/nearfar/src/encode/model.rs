@@ -1,0 +1,114 @@
+//! Trained networks, which compute vectors of nodes that they have not seen from their features.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use safetensors::{Dtype, SafeTensors};
+use serde_json::{Map, Value};
+
+use super::{Encoder, Features, Network, NetworkKind};
+use crate::embedding::{Embedding, write_floats};
+use crate::error::{Error, Result};
+use crate::file::safetensors::{Tensor, write};
+use crate::file::{open, read_error};
+use crate::graph::Graph;
+
+/// A network that was trained on features.
+///
+/// In files, the tensor `parameters` holds W₀, S₀, and W₁ and S₁ of each second layer; the metadata hold
+/// `kind` (`gcn`, `vgae` or `sage`), `features`, `dim` and the provenance of the vectors as JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkModel {
+    pub(crate) kind: NetworkKind,
+    pub(crate) features: usize,
+    pub(crate) dim: usize,
+    pub(crate) parameters: Vec<f32>,
+    pub(crate) provenance: Map<String, Value>,
+}
+
+/// The tensor.
+const PARAMETERS: &str = "parameters";
+
+impl NetworkModel {
+    /// The number of features of a node.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// The number of dimensions of a vector.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The vectors of the nodes of a graph, from their features; those of training before smoothing.
+    pub fn apply(&self, graph: &Arc<Graph>, features: &Arc<Features>) -> Result<Embedding> {
+        if features.width() != self.features {
+            let (given, own) = (features.width(), self.features);
+            let message = format!("nodes have {given} features, and the model takes {own}");
+            return Err(Error::conflict(message));
+        }
+        if features.nodes() != graph.nodes() {
+            let (rows, nodes) = (features.nodes(), graph.nodes());
+            let message = format!("there are {rows} rows of features for {nodes} nodes");
+            return Err(Error::conflict(message));
+        }
+        let features = Some(Arc::clone(features));
+        let mut network = Network::with_inputs(self.kind, graph, features, self.dim, 0);
+        network.set_parameters(&self.parameters);
+        network.forward(None);
+        let vectors = network.vectors().to_vec();
+        let embedding = Embedding::new(graph.ids().clone(), self.dim, vectors)?;
+        Ok(embedding.with_provenance(self.provenance.clone()))
+    }
+
+    /// Writes the model to a safetensors file, whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let metadata = [
+            ("kind", self.kind.name().to_owned()),
+            ("features", self.features.to_string()),
+            ("dim", self.dim.to_string()),
+            ("nearfar", Value::Object(self.provenance.clone()).to_string()),
+        ];
+        let metadata: BTreeMap<String, String> =
+            metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let floats = |mut out: &mut dyn Write| write_floats(&mut out, &self.parameters);
+        let shape = vec![self.parameters.len()];
+        let tensor = Tensor { name: PARAMETERS, dtype: Dtype::F32, shape, write: &floats };
+        write(path, &metadata, &[tensor])
+    }
+
+    /// Reads a model.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut open(path)?, &mut bytes)
+            .map_err(|error| read_error(path, error))?;
+        let fail = |message: &str| {
+            Error::file(path, format!("{message}; expected a file of nearfar embed --save-model"))
+        };
+        let metadata =
+            SafeTensors::read_metadata(&bytes).map_err(|error| fail(&error.to_string()))?;
+        let metadata = metadata.1.metadata().clone().unwrap_or_default();
+        let get = |name: &str| metadata.get(name).cloned().unwrap_or_default();
+        let number = |name: &str| get(name).parse::<usize>().ok().filter(|&number| number > 0);
+        let kind = NetworkKind::of_name(&get("kind"));
+        let (Some(kind), Some(features), Some(dim)) = (kind, number("features"), number("dim"))
+        else {
+            return Err(fail("no model of nearfar"));
+        };
+        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| fail(&error.to_string()))?;
+        let tensor = tensors.tensor(PARAMETERS).map_err(|error| fail(&error.to_string()))?;
+        let expected = Network::parameter_count(kind, features, dim);
+        if tensor.dtype() != Dtype::F32 || Some(tensor.data().len()) != expected.checked_mul(4) {
+            return Err(fail("parameters that do not fit the model"));
+        }
+        let values = tensor.data().as_chunks::<4>().0.iter();
+        let parameters: Vec<f32> = values.map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        if parameters.iter().any(|value| !value.is_finite()) {
+            return Err(fail("parameters that are not finite"));
+        }
+        let provenance = serde_json::from_str(&get("nearfar")).unwrap_or_default();
+        Ok(Self { kind, features, dim, parameters, provenance })
+    }
+}
