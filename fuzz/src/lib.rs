@@ -16,8 +16,7 @@ pub fn run(name: &str, data: &[u8]) {
     HOOK.call_once(|| {
         let abort = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            // The Parquet library panics on files that are damaged, which our readers catch.
-            if !panic.location().is_some_and(|place| place.file().contains("/parquet-")) {
+            if targets::is_fault(panic) {
                 abort(panic);
             }
         }));

@@ -43,6 +43,13 @@ pub(crate) struct Cli {
 const GENERAL: &str = "General";
 
 fn main() -> ExitCode {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // Of a decoder, on a broken file: it becomes an error.
+        if !nearfar::file::is_panic_caught() {
+            print(panic);
+        }
+    }));
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match run(cli, &matches) {

@@ -108,6 +108,7 @@ fn same_pairs(device: Device, graph: &Arc<Graph>, settings: &Settings) {
             encoder: None,
             instruction_set: plan.kernel,
             init: None,
+            features: None,
         };
         let found = entries(task, device, number).unwrap();
         let expected = expected(&plan, number, graph.nodes(), &*source(), &*negatives);

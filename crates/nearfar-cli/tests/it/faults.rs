@@ -183,8 +183,15 @@ fn killed_runs_are_resumed_to_the_same_bytes() {
     let (state, broken, whole) = (path("state"), path("broken.npy"), path("whole.npy"));
     let mut random = Random(3);
     let (mut kills, mut runs) = (0, 0);
-    for options in [&["--negatives", "uniform"][..], &["--order", "2", "--model", "node2vec"]] {
-        let common = ["embed", "builtin:moderate", "-q", "--epochs", "40", "--dim", "40"];
+    let ways: [&[&str]; 5] = [
+        &["builtin:moderate", "--epochs", "40", "--negatives", "uniform"],
+        &["builtin:moderate", "--epochs", "40", "--order", "2", "--model", "node2vec"],
+        &["builtin:sparse", "--epochs", "4", "--trainer", "batch"],
+        &["builtin:sparse", "--epochs", "20", "--trainer", "exact"],
+        &["builtin:sparse", "--epochs", "4", "--model", "gcn"],
+    ];
+    for options in ways {
+        let common = ["embed", "-q", "--dim", "40"];
         let common = [&common[..], options].concat();
         let start = Instant::now();
         nearfar(&[&common[..], &["-o", text(&whole)]].concat()).assert().success();

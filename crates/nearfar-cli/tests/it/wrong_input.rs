@@ -180,3 +180,17 @@ fn a_node_adjacent_to_all_others_has_no_negatives_by_edge() {
     let message = failure(&["sample", text(&path), "--node", "a", "--negatives", "edge"]);
     assert!(message.contains("no pair lacks an edge"), "{message}");
 }
+
+/// The library that decodes Parquet panics on some broken files.
+#[test]
+fn a_decoder_that_panics_prints_nothing() {
+    let whole =
+        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../nearfar/tests/data/int64.parquet"));
+    let mut broken = whole.expect("a fixture");
+    // The length of a column becomes negative.
+    broken[312] = 0xff;
+    let message = stats_error("broken.parquet", &broken);
+    let expected = "error: broken.parquet: cannot read: a page cannot be decoded; the file is truncated \
+                    or not Parquet: download or write it again\n";
+    assert_eq!(message, expected);
+}

@@ -14,6 +14,7 @@
 
 use rayon::prelude::*;
 
+use super::{append, take};
 use crate::memory::Aligned;
 
 const BETA: (f32, f32) = (0.9, 0.999);
@@ -43,6 +44,23 @@ impl Adam {
         let lists = (parameters.par_chunks_mut(CHUNK), gradient.par_chunks(CHUNK));
         let means = (means.par_chunks_mut(CHUNK), squares.par_chunks_mut(CHUNK));
         (lists, means).into_par_iter().for_each(|((x, g), (m, v))| step.take(x, g, m, v));
+    }
+
+    /// Appends the state to what is saved.
+    pub(crate) fn append(&self, out: &mut Vec<u8>) {
+        out.extend(self.steps.to_le_bytes());
+        append(out, &self.mean);
+        append(out, &self.square);
+    }
+
+    /// Continues from a saved state; `None` if it cannot be one.
+    pub(crate) fn take(&mut self, left: &mut &[u8]) -> Option<()> {
+        let (steps, rest) = left.split_first_chunk()?;
+        *left = rest;
+        self.steps = i32::from_le_bytes(*steps);
+        take(left, &mut self.mean)?;
+        take(left, &mut self.square)?;
+        (self.steps >= 0 && self.square.iter().all(|&square| square >= 0.0)).then_some(())
     }
 
     /// Begins a step, which the caller applies to ranges of parameters: its scale factors, and the

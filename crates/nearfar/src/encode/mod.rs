@@ -7,6 +7,7 @@ mod model;
 mod network;
 mod products;
 mod propagate;
+mod saved;
 
 pub use adam::Adam;
 pub(crate) use adam::AdamStep;
@@ -15,6 +16,7 @@ pub use features::Features;
 pub use model::NetworkModel;
 pub use network::{Network, NetworkKind};
 pub(crate) use propagate::Propagation;
+pub(crate) use saved::{append, take};
 
 use crate::rng::Rng;
 
@@ -38,4 +40,16 @@ pub trait Encoder: Send {
 
     /// Takes an Adam step with the gradient of the last [`backward`](Self::backward).
     fn step(&mut self, rate: f64);
+
+    /// What [`restore`](Self::restore) needs, in bytes that only this encoder reads. `None` if its
+    /// runs cannot be resumed.
+    fn state(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Continues from bytes that [`state`](Self::state) returned, and computes the vectors without
+    /// noise; `None` if they cannot be of this encoder.
+    fn restore(&mut self, _state: &[u8]) -> Option<()> {
+        None
+    }
 }

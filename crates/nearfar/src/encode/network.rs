@@ -34,7 +34,7 @@ use rayon::prelude::*;
 
 use super::products::{CHUNK, parallel_multiply, transposed_multiply};
 use super::propagate::Propagation;
-use super::{Adam, Encoder, Features};
+use super::{Adam, Encoder, Features, append, take};
 use crate::budget::{product, sum};
 use crate::graph::Graph;
 use crate::matrix::multiply_by_transposed;
@@ -298,6 +298,20 @@ impl Encoder for Network {
 
     fn step(&mut self, rate: f64) {
         self.adam.step(rate, &mut self.parameters, &self.gradient);
+    }
+
+    fn state(&self) -> Option<Vec<u8>> {
+        let mut state = Vec::new();
+        append(&mut state, &self.parameters);
+        self.adam.append(&mut state);
+        Some(state)
+    }
+
+    fn restore(&mut self, mut state: &[u8]) -> Option<()> {
+        take(&mut state, &mut self.parameters)?;
+        self.adam.take(&mut state)?;
+        self.forward(None);
+        state.is_empty().then_some(())
     }
 }
 

@@ -4,6 +4,7 @@
 //! A header is a claim. No reader here allocates for what a header says before the bytes that it
 //! speaks of have been read.
 
+mod caught;
 mod compression;
 pub(crate) mod lines;
 pub(crate) mod npy;
@@ -14,6 +15,9 @@ mod target;
 mod temporary;
 mod write;
 
+#[cfg(feature = "parquet")]
+pub(crate) use caught::caught;
+pub use caught::is_panic_caught;
 pub(crate) use compression::{
     extension, head, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
 };

@@ -207,8 +207,13 @@ pub(crate) fn run(
     Ok(Trained { vectors, contexts, parameters })
 }
 
-/// Why the runs of other trainers than the stream one have no checkpoints.
+/// Why the runs of some backends and encoders of other crates have no checkpoints.
 pub(super) fn cannot_resume() -> Error {
-    let problem = Problem::from("only runs of the stream trainer can be saved and resumed");
-    Error::conflict(problem.omit("checkpoint").set("trainer", "stream"))
+    let problem = Problem::from("what trains here cannot be saved and resumed");
+    Error::conflict(problem.omit("checkpoint"))
+}
+
+/// Why a checkpoint with a valid checksum is refused.
+pub(super) fn cannot_be_of_this_run() -> Error {
+    Error::conflict("the checkpoint holds a state that this run cannot have")
 }

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, cannot_be_of_this_run};
 use super::given::initial;
 use super::l2::L2Controller;
 use super::plan::TrainPlan;
@@ -304,6 +304,24 @@ impl Backend for Exact<'_> {
 
     fn vectors(&self) -> VectorView<'_> {
         VectorView { values: &self.vectors, dim: self.plan.dim, stride: self.plan.dim }
+    }
+
+    /// The state of the L2 controller.
+    fn state(&self) -> Option<Vec<u8>> {
+        Some(self.l2.state().into_iter().flat_map(f64::to_le_bytes).collect())
+    }
+
+    fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
+        let numbers = <[[u8; 8]; 4]>::try_from(state.as_chunks().0).ok();
+        let fits = vectors.len() == self.vectors.len()
+            && state.len() == 32
+            && vectors.iter().all(|value| value.is_finite());
+        numbers
+            .filter(|_| fits)
+            .and_then(|numbers| self.l2.restore(numbers.map(f64::from_le_bytes)))
+            .ok_or_else(cannot_be_of_this_run)?;
+        self.vectors.copy_from_slice(vectors);
+        Ok(())
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {

@@ -15,13 +15,14 @@ mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
-use std::{fs, process, thread};
+use std::{fs, panic, process, thread};
 
 use mutate::{Random, mutate};
 use seeds::seeds;
-use targets::{TARGETS, Target, is_bounded};
+use targets::{TARGETS, Target, is_fault};
 
 /// Bytes that reading may allocate whatever the input, and per byte of it.
 const MEMORY: usize = 64_000_000;
@@ -62,6 +63,7 @@ fn write_seeds() {
 fn fuzz(target: &Target, time: Duration, seed: u64) {
     let seeds = seeds(target.name);
     assert!(!seeds.is_empty(), "{} has no seeds", target.name);
+    watch_panics();
     let running = Watch::new(target.name);
     let (mut runs, mut largest, mut slowest) = (0_u64, 0, Duration::ZERO);
     let mut one = |input: &[u8]| {
@@ -70,11 +72,11 @@ fn fuzz(target: &Target, time: Duration, seed: u64) {
         let run = || catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
         let (result, bytes) = allocation::peak_of(run);
         running.set(None);
-        if result.is_err() {
+        if result.is_err() || PANICKED.swap(false, Relaxed) {
             fail(target.name, input, "panicked");
         }
         let allowed = MEMORY + MEMORY_PER_BYTE * input.len();
-        if is_bounded(target, input) && bytes > allowed {
+        if target.bounded && bytes > allowed {
             fail(target.name, input, &format!("allocated {bytes} bytes; {allowed} are allowed"));
         }
         (runs, largest, slowest) = (runs + 1, bytes.max(largest), start.elapsed().max(slowest));
@@ -91,6 +93,23 @@ fn fuzz(target: &Target, time: Duration, seed: u64) {
         one(&input);
     }
     println!("{}: {runs} inputs, at most {largest} bytes and {slowest:.2?}", target.name);
+}
+
+/// Whether code panicked that must not, even if the panic was caught.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+/// Prints and records panics, except those that decoders may have.
+fn watch_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if is_fault(panic) {
+                PANICKED.store(true, Relaxed);
+                print(panic);
+            }
+        }));
+    });
 }
 
 /// Keeps an input that failed, and ends the test.

@@ -17,12 +17,20 @@ use crate::targets::{GRAPHS, NEXT_FILE, VECTORS};
 pub(crate) fn seeds(target: &str) -> Vec<Vec<u8>> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut seeds = match target {
-        "graphs" => files(&[tests.join("data"), tests.join("data-bad")], &GRAPHS),
+        "graphs" => {
+            let mut seeds = files(&[tests.join("data"), tests.join("data-bad")], &GRAPHS);
+            seeds.push(packed());
+            seeds
+        }
         "vectors" => files(&[tests.join("vectors"), tests.join("vectors-bad")], &VECTORS),
         "labels" => vec![
             [b"0\ta,b\n1\tb\n2\n3\t7\n".as_slice(), NEXT_FILE, b"0\ttrain\n1\tval\n2\ttest\n"]
                 .concat(),
             b"# labels\n9\t1\n8\t2\n".to_vec(),
+        ],
+        "columns" => vec![
+            b"id,year,topic\n0,1999,a\n1,2001,b\n2,,\"a, b\"\n".to_vec(),
+            b"node\tx\n2\t0.5\n7\tnan\n".to_vec(),
         ],
         "checkpoints" => vec![run().0],
         "logs" => vec![
@@ -77,6 +85,16 @@ fn files(folders: &[PathBuf], extensions: &[&str]) -> Vec<Vec<u8>> {
         }
     }
     seeds
+}
+
+/// A packed graph.
+fn packed() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("karate.nfg");
+    let graph = read("builtin:karate", &ReadOptions::default()).expect("a graph").graph;
+    graph.write_packed(&path).expect("a packed graph");
+    let at = GRAPHS.iter().position(|&extension| extension == "nfg").expect("a format");
+    [vec![at as u8], fs::read(path).expect("the packed graph")].concat()
 }
 
 fn settings(configs: &Path) -> Vec<Vec<u8>> {

@@ -9,7 +9,8 @@ use nearfar::negative::Negatives;
 use nearfar::rng::{Purpose, Rng};
 use nearfar::simd::InstructionSet;
 use nearfar::train::{
-    Checkpoint, Checkpoints, Event, Kernel, Recorder, Settings, Sink, State, TrainConfig, TrainPlan,
+    Checkpoint, Checkpoints, Event, Kernel, Model, Recorder, Settings, Sink, State, TrainConfig,
+    TrainPlan, Trainer,
 };
 use nearfar::{Budget, Parts};
 
@@ -53,11 +54,21 @@ impl Sink for Saver {
     }
 }
 
+/// Settings of every trainer, and of every network.
+fn trainers() -> Vec<TrainConfig> {
+    let by = |trainer| TrainConfig { trainer: Some(trainer), ..short() };
+    let of = |model| TrainConfig { model, ..short() };
+    let mut all = vec![short(), TrainConfig { order: 2, ..short() }];
+    all.extend([Trainer::Batch, Trainer::Exact].map(by));
+    all.extend([Model::Gcn, Model::Vgae, Model::Sage].map(of));
+    all
+}
+
 #[test]
 fn a_resumed_run_ends_in_the_same_bytes() {
     let graph = builtin("builtin:karate");
-    for order in [1, 2] {
-        let config = TrainConfig { epochs: Some(7), order, ..short() };
+    for config in trainers() {
+        let config = TrainConfig { epochs: Some(7), ..config };
         let train =
             |sink: &mut dyn Sink| embed(&graph, Negatives::Distance, &config, sink).unwrap();
         let whole = train(&mut ());
@@ -67,7 +78,7 @@ fn a_resumed_run_ends_in_the_same_bytes() {
             let checkpoint = Checkpoint::load(&folder.path().join("checkpoint.safetensors"));
             assert_eq!(checkpoint.unwrap().epoch, after);
             let resumed = train(&mut Saver::new(folder.path(), true, 99));
-            assert!(resumed == whole, "order {order}, resumed after epoch {after}");
+            assert!(resumed == whole, "resumed after epoch {after}: {config:?}");
         }
     }
 }
@@ -125,17 +136,49 @@ fn a_checkpoint_with_a_flipped_bit_is_refused() {
 }
 
 /// Checkpoints from a sink need not come from a file.
+struct Resume(Checkpoint);
+
+impl Sink for Resume {
+    fn event(&mut self, _: &Event) -> nearfar::Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn plan(&mut self, _: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        Ok(ControlFlow::Continue(Some(self.0.clone())))
+    }
+}
+
 #[test]
-fn a_state_that_no_run_can_have_is_refused() {
-    struct Resume(Checkpoint);
-    impl Sink for Resume {
-        fn event(&mut self, _: &Event) -> nearfar::Result<ControlFlow<()>> {
-            Ok(ControlFlow::Continue(()))
-        }
-        fn plan(&mut self, _: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
-            Ok(ControlFlow::Continue(Some(self.0.clone())))
+fn every_trainer_refuses_a_state_that_is_not_its_own() {
+    let graph = builtin("builtin:karate");
+    for config in &trainers()[2..] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.safetensors");
+        let train = |sink: &mut dyn Sink| embed(&graph, Negatives::Uniform, config, sink);
+        train(&mut Saver::new(folder.path(), false, 1)).unwrap();
+        let good = Checkpoint::load(&path).unwrap();
+        train(&mut Resume(good.clone())).unwrap();
+        let (mut vectors, mut state) = (good.vectors.clone(), good.state.clone());
+        vectors[3] = f32::NAN;
+        // Read as single precision, its second half is not a number.
+        let last = state.len() - 8;
+        state[last..].copy_from_slice(&f64::INFINITY.to_le_bytes());
+        let longer = [&good.state[..], &[0]].concat();
+        for bad in [
+            Checkpoint { vectors, ..good.clone() },
+            Checkpoint { vectors: vec![], ..good.clone() },
+            Checkpoint { state: vec![], ..good.clone() },
+            Checkpoint { state: longer, ..good.clone() },
+            Checkpoint { state, ..good.clone() },
+        ] {
+            let error = train(&mut Resume(bad)).unwrap_err().to_string();
+            assert!(error.contains("a state that this run cannot have"), "{error}: {config:?}");
         }
     }
+}
+
+#[test]
+fn a_state_that_no_run_can_have_is_refused() {
     let graph = builtin("builtin:karate");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint.safetensors");

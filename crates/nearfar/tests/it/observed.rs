@@ -177,8 +177,7 @@ fn a_backend_without_a_state_is_neither_saved_nor_resumed() {
         embed_parts(&graph, parts, &short(), sink).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(run(&mut ()), Ok(()));
-    let why = "only runs of the stream trainer can be saved and resumed; omit --checkpoint or use \
-               --trainer stream";
+    let why = "what trains here cannot be saved and resumed; omit --checkpoint";
     assert_eq!(run(&mut Recorded::saving(folder.path(), false)), Err(why.to_owned()));
     let mut saving = Recorded::saving(folder.path(), false);
     embed(&graph, Negatives::Distance, &short(), &mut saving).unwrap();

@@ -1,6 +1,5 @@
 //! Reading vectors from Parquet.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use ::parquet::basic::Type;
@@ -12,8 +11,8 @@ use ::parquet::schema::types::SchemaDescriptor;
 
 use super::super::{Embedding, Ids, PROVENANCE};
 use crate::error::{Error, Result};
-use crate::file::Id;
 use crate::file::parquet::{CheckedFile, Column, broken, column_reader, is_id, is_plain};
+use crate::file::{Id, caught};
 use crate::graph::NodeIds;
 
 /// Lists that are read at a time.
@@ -21,9 +20,8 @@ const BATCH: usize = 1 << 12;
 
 /// Reads the vectors of a file.
 pub(in super::super) fn read(path: &Path) -> Result<Embedding> {
-    // As for graphs: the library panics on some broken files, and nothing outlives a failed read.
-    catch_unwind(AssertUnwindSafe(|| read_rows(path)))
-        .unwrap_or_else(|_| Err(broken(path, "a page cannot be decoded")))
+    // As for graphs: the library panics on some broken files.
+    caught(|| read_rows(path)).unwrap_or_else(|| Err(broken(path, "a page cannot be decoded")))
 }
 
 fn read_rows(path: &Path) -> Result<Embedding> {

@@ -186,10 +186,10 @@ impl PageHeader {
     }
 }
 
-/// Whether a compressed page can have this size.
-fn has_size(codec: Compression, page: &[u8], size: usize) -> bool {
+/// Whether compressed data can have this size.
+pub(crate) fn has_size(codec: Compression, page: &[u8], size: usize) -> bool {
     let counts = |source: &mut dyn Read| {
-        let copied = io::copy(&mut source.take(size as u64 + 1), &mut io::sink());
+        let copied = io::copy(&mut source.take((size as u64).saturating_add(1)), &mut io::sink());
         copied.is_ok_and(|copied| copied == size as u64)
     };
     match codec {

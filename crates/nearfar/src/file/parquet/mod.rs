@@ -16,7 +16,7 @@ use super::Id;
 use super::lines::narrow;
 use crate::error::Error;
 
-pub(crate) use checked::{CheckedFile, column_reader};
+pub(crate) use checked::{CheckedFile, column_reader, has_size};
 
 /// Rows that a column reads at a time.
 const BATCH: usize = 1 << 16;

@@ -5,10 +5,10 @@
 //! chosen as in other tables.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use ::parquet::basic::{Compression, ZstdLevel};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -18,7 +18,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
+use arrow_ipc::{Block, CompressionType, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{DataType, Schema, SchemaRef};
 
 use super::super::Origin;
@@ -27,15 +27,15 @@ use super::columns::{Columns, Kind, Table};
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file::{Id, read_all};
+use crate::file::parquet::has_size;
+use crate::file::{Id, caught, read_all};
 
 /// Reads the edges of a file or stream.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
     without(path, options, &["header", "sep"])?;
-    // The library panics on some broken files. A failed read leaves nothing behind, so unwinding is
-    // safe.
-    catch_unwind(AssertUnwindSafe(|| read_edges(path, options)))
-        .unwrap_or_else(|_| Err(broken(path, "a message cannot be decoded")))
+    // The library panics on some broken files.
+    caught(|| read_edges(path, options))
+        .unwrap_or_else(|| Err(broken(path, "a message cannot be decoded")))
 }
 
 /// The error for a file that the Arrow library cannot decode.
@@ -190,30 +190,41 @@ fn message_end(bytes: &[u8]) -> Result<Option<usize>, String> {
         _ => None,
     };
     if let Some(batch) = batch {
-        let compressed = batch.compression().is_some();
+        let mut buffers = Vec::new();
         for buffer in batch.buffers().iter().flatten() {
             let range = usize::try_from(buffer.offset())
                 .ok()
                 .zip(usize::try_from(buffer.length()).ok())
                 .and_then(|(start, length)| Some(start..start.checked_add(length)?));
-            let bytes = range.and_then(|range| body.get(range)).ok_or_else(truncated)?;
-            if compressed {
-                check_size(bytes)?;
-            }
+            buffers.push(range.and_then(|range| body.get(range)).ok_or_else(truncated)?);
+        }
+        if let Some(compression) = batch.compression() {
+            check_sizes(&buffers, compression.codec())?;
         }
     }
     Ok(Some(end))
 }
 
-/// Checks the size that a compressed buffer claims to have. The highest ratio of the codecs is that
-/// of zstd, whose shortest block is of 4 bytes and holds 128 KiB.
-fn check_size(bytes: &[u8]) -> Result<(), String> {
-    const RATIO: u64 = (128 << 10) / 4;
-    let Some((claim, data)) = bytes.split_first_chunk::<8>() else { return Ok(()) };
-    let claim = i64::from_le_bytes(*claim);
-    // −1 stands for data that is not compressed.
-    if claim > 0 && claim.unsigned_abs() > RATIO * (data.len() as u64 + 1) {
-        return Err(format!("a buffer of {} bytes that claims to hold {claim}", data.len()));
+/// Checks the sizes that the compressed buffers of a message claim to have.
+fn check_sizes(buffers: &[&[u8]], codec: CompressionType) -> Result<(), String> {
+    /// Buffers of this size together are not decompressed to see whether they have it.
+    const SMALL: u64 = 32 << 20;
+    let codec = match codec {
+        CompressionType::ZSTD => Compression::ZSTD(ZstdLevel::default()),
+        _ => Compression::LZ4,
+    };
+    // A claim of −1 stands for data that is not compressed.
+    let claims = buffers.iter().filter_map(|bytes| {
+        let (claim, data) = bytes.split_first_chunk::<8>()?;
+        Some((u64::try_from(i64::from_le_bytes(*claim)).unwrap_or(0), data))
+    });
+    if claims.clone().fold(0, |sum: u64, (claim, _)| sum.saturating_add(claim)) <= SMALL {
+        return Ok(());
+    }
+    for (claim, data) in claims {
+        if claim > 0 && !usize::try_from(claim).is_ok_and(|claim| has_size(codec, data, claim)) {
+            return Err(format!("a buffer of {} bytes does not hold {claim}", data.len()));
+        }
     }
     Ok(())
 }

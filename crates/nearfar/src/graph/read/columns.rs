@@ -172,6 +172,7 @@ impl Table {
     /// The columns, for messages.
     pub(super) fn list(&self) -> String {
         match &self.names {
+            Some(names) if names.is_empty() => "no columns".to_owned(),
             Some(names) => {
                 let named = (0..names.len()).map(|at| self.name(at)).collect::<Vec<_>>();
                 format!("the columns {}", named.join(", "))
@@ -182,6 +183,9 @@ impl Table {
     }
 
     fn ambiguous(&self) -> Problem {
+        if self.kinds.len() < 2 && self.names.is_some() {
+            return format!("found {}, expected two, of sources and targets", self.list()).into();
+        }
         let message = format!(
             "found {}, and their names do not say which hold the ends of an edge",
             self.list()

@@ -4,7 +4,6 @@
 //! The file is read in batches of rows, each column in the type it is stored in. Ids are integers
 //! or text, even within one file: 7 and "7" are the same node.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use ::parquet::basic::{ConvertedType, Type};
@@ -17,8 +16,8 @@ use super::dialect::are_times;
 use super::ids::EdgeCollector;
 use super::{EdgeFile, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file::Id;
 use crate::file::parquet::{CheckedFile, Column, broken, is_id, is_plain};
+use crate::file::{Id, caught};
 
 /// Batches, pages and dictionaries of three columns, in bytes, and what a row takes of them at most.
 const BUFFERS: u64 = 16 << 20;
@@ -26,10 +25,9 @@ const ROW: u64 = 256;
 
 /// Reads the edges of a file.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {
-    // The library panics on some broken files, such as one without its dictionary page. A failed
-    // read leaves nothing behind, so unwinding is safe.
-    catch_unwind(AssertUnwindSafe(|| read_edges(path, options)))
-        .unwrap_or_else(|_| Err(broken(path, "a page cannot be decoded")))
+    // The library panics on some broken files, such as one without its dictionary page.
+    caught(|| read_edges(path, options))
+        .unwrap_or_else(|| Err(broken(path, "a page cannot be decoded")))
 }
 
 fn read_edges(path: &Path, options: &ReadOptions) -> Result<EdgeFile> {

@@ -41,8 +41,8 @@ function bothChart({ name, measures, against }) {
     title: "Similarity by distance, ξ, of both",
     caption: `${truncated(name, 40)}: ${courseWords(first)} ${truncated(against.name, 40)}: ${courseWords(second)}`,
     plots: [{ x: { label: "hops", integer: true }, y: { zero: true }, series: [line(first, "near", name), line(second, "far", against.name)] }],
-    columns: ["hops", "pairs", truncated(name, 20), truncated(against.name, 20), "difference"],
-    rows: rows.map(([one, other]) => [one.d, withSeparators(one.pairs), one.xi.toFixed(4), other.xi.toFixed(4), signed(one.xi - other.xi, 4)]),
+    columns: ["hops", "pairs", truncated(name, 20), truncated(against.name, 20), "change"],
+    rows: rows.map(([one, other]) => [one.d, withSeparators(one.pairs), one.xi.toFixed(4), other.xi.toFixed(4), signed(other.xi - one.xi, 4)]),
   });
 }
 
@@ -57,16 +57,20 @@ function courseWords(curve) {
 function bothScores({ name, measures, classification, against }) {
   const rows = [];
   const add = (text, a, b, digits) => {
-    if (Number.isFinite(a) && Number.isFinite(b)) rows.push([text, signed(a, digits), signed(b, digits), signed(a - b, digits)]);
+    if (Number.isFinite(a) && Number.isFinite(b)) rows.push([text, signed(a, digits), signed(b, digits), signed(b - a, digits)]);
   };
   for (const [key, text] of [["f1_macro", "F1-macro"], ["f1_micro", "F1-micro"], ["accuracy", "accuracy"]]) {
     add(text, classification?.[key].mean, against.classification?.[key].mean, 3);
   }
   add("rank correlation of distance and similarity", measures?.spearman, against.measures?.spearman, 3);
-  add("cohesion", measures?.cohesion, against.measures?.cohesion, 1);
-  add("separation", measures?.separation, against.measures?.separation, 1);
+  for (const key of ["cohesion", "separation"]) {
+    const [a, b] = [measures?.[key], against.measures?.[key]];
+    add(key, a, b, Math.max(Math.abs(a), Math.abs(b)) < 1000 ? 1 : 0);
+  }
   if (!rows.length) return null;
-  return card("Scores of both", table(["", truncated(name, 24), truncated(against.name, 24), "difference"], rows, (column) => column > 0));
+  const scores = card("Scores of both", table(["", truncated(name, 24), truncated(against.name, 24), "change"], rows, (column) => column > 0));
+  scores.classList.add("scores");
+  return scores;
 }
 
 // The settings that differ.

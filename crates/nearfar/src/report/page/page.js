@@ -156,7 +156,7 @@ function start(data) {
     }
     const bySimilar = bySimilarity(values);
     similarityMap.set(bySimilar, `Map coloured by similarity to ${truncated(idOf(data, node))}`);
-    plainLegend(find("similarity-legend"), bySimilar, ["similar,", ", dissimilar"]);
+    plainLegend(find("similarity-legend"), bySimilar, ["similar:", ", dissimilar"]);
     const [most, least] = extremes(values, node, 10);
     find("near-cards").replaceChildren(
       nodeTable("Most similar", data, most, values, selection, digits, select),
@@ -172,7 +172,8 @@ function start(data) {
       element("span", { class: "name", dir: "auto" }, truncated(idOf(data, node), 300)),
       details.length ? `: ${details.join("; ")}.` : ".");
     find("selected").dataset.node = node;
-    find("near-note").textContent = exact ? "" : `Similarities on this page are approximate: 95 % of cosines are within ${formatNumber(head.similarity.error, 2)}.`;
+    const coarse = head.similarity.error > 0.05 ? " Nodes whose similarities differ by less are in no certain order; nearfar neighbors lists the exact ones." : "";
+    find("near-note").textContent = exact ? "" : `Similarities on this page are approximate: 95 % of cosines are within ${formatNumber(head.similarity.error, 2)}.${coarse}`;
     redraw();
   }
 

@@ -1,7 +1,9 @@
 // Sentences about numbers. A mean is worth a sentence if it is over enough pairs: 1 000, or 1 % of all.
+// Of sampled pairs, ten for each source: a rare distance is seen from few sources, so its pairs are alike.
 
 const ENOUGH_PAIRS = 1000;
 const ENOUGH_SHARE = 0.01;
+const enoughPairs = (measures) => (measures.counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * measures.sources));
 
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
@@ -10,7 +12,7 @@ const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 function carried(measures) {
   const share = measures.counted === "all" ? 1 : measures.sources / measures.nodes;
   const total = measures.pairs.reduce((sum, pairs) => sum + pairs, 0);
-  const enough = Math.min(ENOUGH_PAIRS, ENOUGH_SHARE * total * share);
+  const enough = Math.min(enoughPairs(measures), ENOUGH_SHARE * total * share);
   return measures.distance
     .map((d, at) => ({
       d, xi: measures.xi[at], std: measures.xi_std[at], pairs: measures.pairs[at],
@@ -69,7 +71,7 @@ function courseCaption(measures, curve) {
   const pairs = measures.counted === "all" ? "All pairs of connected nodes."
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
   const left = measures.distance.filter((d) => !curve.some((one) => one.d === d));
-  const missing = left.length ? `${listOfNumbers(left)} hops: left out, with fewer than 1 % of pairs and fewer than 1 000.` : "";
+  const missing = left.length ? `${listOfNumbers(left)} hops: left out, with fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures))}${measures.counted === "all" ? "" : " compared"}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
 }
 

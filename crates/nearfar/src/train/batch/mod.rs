@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
+use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView, cannot_be_of_this_run};
 use super::config::Model;
 use super::given::initial;
 use super::plan::TrainPlan;
@@ -174,6 +174,38 @@ impl Backend for Batches<'_> {
             Learner::Table { .. } => None,
             Learner::Network { encoder, .. } => encoder.parameters(),
         }
+    }
+
+    /// The moments of Adam, or what the encoder says.
+    fn state(&self) -> Option<Vec<u8>> {
+        match &self.learner {
+            Learner::Table { adam, .. } => {
+                let mut state = Vec::new();
+                adam.append(&mut state);
+                Some(state)
+            }
+            Learner::Network { encoder, .. } => encoder.state(),
+        }
+    }
+
+    fn restore(&mut self, vectors: &[f32], mut state: &[u8]) -> Result<()> {
+        let restored = match &mut self.learner {
+            Learner::Table { vectors: table, adam } => {
+                let finite = vectors.iter().all(|value| value.is_finite());
+                let fits = finite && vectors.len() == table.len();
+                fits.then(|| table.copy_from_slice(vectors))
+                    .and_then(|()| adam.take(&mut state))
+                    .filter(|()| state.is_empty())
+            }
+            Learner::Network { encoder, .. } => encoder.restore(state).filter(|()| {
+                encoder
+                    .vectors()
+                    .iter()
+                    .map(|x| x.to_bits())
+                    .eq(vectors.iter().map(|x| x.to_bits()))
+            }),
+        };
+        restored.ok_or_else(cannot_be_of_this_run)
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {

@@ -15,7 +15,6 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value};
 
 use super::super::backend::cannot_resume;
-use super::super::config::Trainer;
 use super::super::plan::TrainPlan;
 use super::event::State;
 use crate::embedding::write_floats;
@@ -68,9 +67,6 @@ impl Checkpoints {
     /// Finds the checkpoint of a run with this plan; none if the folder is empty. Fails if there is
     /// one and it was not asked for, or was made with other settings.
     pub fn open(&mut self, plan: &TrainPlan) -> Result<Option<Checkpoint>> {
-        if plan.trainer != Trainer::Stream {
-            return Err(cannot_resume());
-        }
         self.settings = Value::Object(plan.provenance()).to_string();
         check_writable(&self.file)?;
         if !self.file.exists() {
@@ -163,8 +159,10 @@ impl Checkpoint {
 }
 
 /// Settings that are options of the same name and values.
-const OPTIONS: [&str; 22] = [
+const OPTIONS: [&str; 24] = [
     "model",
+    "trainer",
+    "batch",
     "dim",
     "context",
     "walk-length",
