@@ -30,8 +30,8 @@ const STRONG = { light: "#1d1f24", dark: "#f4f1ea" };
 
 // Lines and text around the dots.
 const INK = {
-  light: { edge: "#1d1f2418", spoke: "#1d1f2460", text: "#1d1f24", halo: "#ffffff" },
-  dark: { edge: "#eceae518", spoke: "#eceae566", text: "#eceae5", halo: "#1c1f25" },
+  light: { spoke: "#1d1f2460", text: "#1d1f24", halo: "#ffffff" },
+  dark: { spoke: "#eceae566", text: "#eceae5", halo: "#1c1f25" },
 };
 
 const themed = (colours) => (isDark() ? colours.dark : colours.light);

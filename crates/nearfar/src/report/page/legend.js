@@ -15,7 +15,7 @@ function colourBar({ low, high, at, log }, [before = "", after = ""] = []) {
     context.fillStyle = `rgb(${at(x / 127).join(" ")})`;
     context.fillRect(x, 0, 1, 1);
   }
-  return [before, low, bar, high, after, log ? "logarithmic" : ""];
+  return [`${before} ${low}`.trim(), bar, `${high}${after}`, log ? "logarithmic" : ""];
 }
 
 // A legend to read: of hops, or of a scale.

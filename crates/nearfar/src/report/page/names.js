@@ -34,24 +34,25 @@ function namePlaces(map) {
   return sums.map(([x, y, count], group) => ({ group, x: x / count / 65535, y: y / count / 65535 }));
 }
 
-// Draws names, the largest groups first, that do not cover others: a dozen, and more as one zooms in.
-function drawNames(map) {
+// Draws names above their places, the largest groups first, that do not cover others or the id of the
+// selected node: a dozen, and more as one zooms in.
+function drawNames(map, selected) {
   const { context, canvas, colouring, place } = map;
   if (map.namesOf?.colouring !== colouring || map.namesOf.layout !== map.layout) {
     map.namesOf = { colouring, layout: map.layout, places: namePlaces(map) };
   }
   const size = 12 * devicePixelRatio;
   context.font = `600 ${size}px system-ui, sans-serif`;
-  const taken = [];
+  const taken = selected ? [selected, { left: selected.x - selected.radius, top: selected.y - selected.radius, width: 2 * selected.radius, height: 2 * selected.radius }] : [];
   const most = Math.round(12 * Math.max(1, view.zoom));
   map.drawnNames = [];
   for (const { group, x, y } of map.namesOf.places) {
     if (view.hidden.has(group) || map.drawnNames.length >= most) continue;
     const text = truncated(colouring.groups[group].text, 28);
     const width = context.measureText(text).width;
-    const box = { left: place.left + x * place.side - width / 2, top: place.top - y * place.side - size / 2, width, height: size };
+    const box = { left: place.left + x * place.side - width / 2, top: place.top - y * place.side - map.radius - 1.3 * size, width, height: size };
     const inside = box.left >= 0 && box.top >= 0 && box.left + width <= canvas.width && box.top + size <= canvas.height;
-    const covers = (other) => box.left < other.left + other.width + 6 && other.left < box.left + width + 6 && box.top < other.top + size + 4 && other.top < box.top + size + 4;
+    const covers = (other) => box.left < other.left + other.width + 6 && other.left < box.left + width + 6 && box.top < other.top + other.height + 4 && other.top < box.top + size + 4;
     if (!inside || taken.some(covers)) continue;
     taken.push(box);
     map.drawnNames.push(text);

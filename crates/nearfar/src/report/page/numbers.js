@@ -63,19 +63,32 @@ function graphCard(graph) {
   ]));
 }
 
+// Of many distances, those of about MOST_BARS ranges of equal width.
+const MOST_BARS = 60;
+
 function distanceChart(graph) {
-  const pairs = Object.entries(graph.distance_histogram).map(([hops, count]) => [Number(hops), count]);
-  const total = pairs.reduce((sum, [, count]) => sum + count, graph.unreachable_pairs);
+  const single = Object.entries(graph.distance_histogram).map(([hops, count]) => [Number(hops), count]);
+  const most = single.at(-1)?.[0] ?? 0;
+  const width = most > MOST_BARS ? roundStep(most / MOST_BARS) : 1;
+  const pairs = [];
+  for (const [hops, count] of single) {
+    const at = Math.ceil(hops / width) - 1;
+    pairs[at] ??= { from: at * width + 1, to: (at + 1) * width, count: 0 };
+    pairs[at].count += count;
+  }
+  const bars = pairs.filter(Boolean);
+  const total = bars.reduce((sum, { count }) => sum + count, graph.unreachable_pairs);
   const sampled = graph.distance_sources < graph.nodes ? `Estimated from ${withSeparators(graph.distance_sources)} nodes. ` : "";
+  const wide = width > 1 ? `Each bar is of ${width} distances. ` : "";
   const unconnected = graph.unreachable_pairs ? `${(100 * graph.unreachable_pairs / total).toFixed(1)} % of pairs are unconnected.` : "";
   return chart({
-    title: "Distance distribution", caption: sampled + unconnected,
+    title: "Distance distribution", caption: wide + sampled + unconnected,
     plots: [{
       x: { label: "hops", integer: true }, y: { zero: true },
-      series: [{ kind: "bars", points: pairs.map(([hops, count]) => [hops, 100 * count / total]), name: "pairs, %" }],
+      series: [{ kind: "bars", points: bars.map(({ from, to, count }) => [(from + to) / 2, 100 * count / total]), name: "pairs, %" }],
     }],
     columns: ["hops", "pairs", "%"],
-    rows: pairs.map(([hops, count]) => [hops, withSeparators(count), (100 * count / total).toFixed(2)]),
+    rows: bars.map(({ count, ...range }) => [rangeText(range), withSeparators(count), (100 * count / total).toFixed(2)]),
   });
 }
 
@@ -96,15 +109,15 @@ function similarityChart(measures) {
     title: "Similarity by distance, ξ",
     caption: courseCaption(measures, curve),
     plots: [{
-      x: { label: "hops", integer: true }, y: { zero: true },
+      x: hopAxis(curve.at(-1).to), y: { zero: true },
       series: [
         { kind: "band", points: curve.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
         { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z), ± 1 standard deviation over pairs" },
       ],
     }],
     columns: ["hops", sampled ? "pairs, estimated" : "pairs", "ξ", ...(sampled ? ["± 95 %"] : []), "standard deviation"],
-    rows: curve.map(({ d, pairs, xi, interval, std }) =>
-      [d, withSeparators(pairs), xi.toFixed(4), ...(sampled ? [fixed(interval)] : []), std.toFixed(4)]),
+    rows: curve.map(({ from, to, pairs, xi, interval, std }) =>
+      [rangeText({ from, to }), withSeparators(pairs), xi.toFixed(4), ...(sampled ? [fixed(interval)] : []), std.toFixed(4)]),
   });
 }
 

@@ -99,6 +99,7 @@ function start(data) {
   }
 
   function describeLayout() {
+    shapeMaps(data);
     const { detail, title } = head.map.layouts.find(({ name }) => name === view.layout);
     find("map-note").textContent = `${title}, ${detail}.`;
   }

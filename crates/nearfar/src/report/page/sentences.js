@@ -7,18 +7,40 @@ const enoughPairs = (measures) => (measures.counted === "all" ? ENOUGH_PAIRS : M
 
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
-// The distances of a curve with enough compared pairs: { d, xi, std, pairs, compared, interval }. Of
-// sampled measures, `pairs` are estimates and `compared` is what was compared.
+// The ranges of distances up to `most` hops: single ones, or from MANY_HOPS on, each of a fifth of its
+// distance.
+const MANY_HOPS = 60;
+const rangeEnds = (first, last, most) => most < MANY_HOPS || last - first + 1 >= Math.floor(first / 5);
+
+// The distances of a curve with enough compared pairs: { from, to, d, xi, std, pairs, compared, interval },
+// where d is the mean of a range. Of sampled measures, `pairs` are estimates and `compared` is what was compared.
 function carried(measures) {
   const share = measures.counted === "all" ? 1 : measures.sources / measures.nodes;
   const total = measures.pairs.reduce((sum, pairs) => sum + pairs, 0);
   const enough = Math.min(enoughPairs(measures), ENOUGH_SHARE * total * share);
-  return measures.distance
-    .map((d, at) => ({
-      d, xi: measures.xi[at], std: measures.xi_std[at], pairs: measures.pairs[at],
-      compared: Math.round(measures.pairs[at] * share), interval: measures.interval?.xi[at] ?? 0,
-    }))
-    .filter((one) => one.compared >= enough && Number.isFinite(one.xi));
+  const most = measures.distance.at(-1) ?? 0;
+  const curve = [];
+  let range = null;
+  measures.distance.forEach((d, at) => {
+    const [pairs, xi, std, interval] = [measures.pairs[at], measures.xi[at], measures.xi_std[at], measures.interval?.xi[at] ?? 0];
+    if (!Number.isFinite(xi)) return;
+    range ??= { from: d, pairs: 0, d: 0, xi: 0, square: 0, interval: 0 };
+    range.to = d;
+    range.pairs += pairs;
+    for (const [name, value] of Object.entries({ d, xi, square: std * std + xi * xi, interval })) range[name] += pairs * value;
+    const isEnough = range.pairs * share >= enough;
+    if (!rangeEnds(range.from, d, most) || (!isEnough && most >= MANY_HOPS)) return;
+    if (isEnough) curve.push(meansOf(range, share));
+    range = null;
+  });
+  return curve;
+}
+
+// The means of a range, from sums over its pairs. The interval is at most the mean of those of its distances.
+function meansOf({ from, to, pairs, d, xi, square, interval }, share) {
+  const mean = xi / pairs;
+  const std = Math.sqrt(Math.max(0, square / pairs - mean * mean));
+  return { from, to, d: d / pairs, xi: mean, std, pairs, compared: Math.round(pairs * share), interval: interval / pairs };
 }
 
 // What a curve of means does: "falls", "rises", "flat", "turns" (with the distance of its extreme), or
@@ -39,7 +61,8 @@ function courseOf(curve) {
 
 const pairCount = (one) => `${withSeparators(one.pairs)} pairs`;
 const meanText = (one) => signed(one.xi) + (one.interval > 0 ? ` ± ${formatNumber(one.interval, 1)}` : "");
-const atHops = (one) => `${one.d} ${one.d === 1 ? "hop" : "hops"}`;
+const rangeText = ({ from, to }) => (from === to ? `${from}` : `${from}–${to}`);
+const atHops = (one) => `${rangeText(one)} ${one.to === 1 ? "hop" : "hops"}`;
 
 // One sentence: how similarity changes with distance.
 function courseSentence(curve) {
@@ -68,10 +91,11 @@ function courseCaption(measures, curve) {
   };
   const course = courseOf(curve);
   const turn = course.kind === "turns" && `It ${course.way} until ${atHops(course.at)} and ${course.way === "falls" ? "rises" : "falls"} beyond.`;
-  const pairs = measures.counted === "all" ? "All pairs of connected nodes."
+  const pairs = measures.counted === "all" ? "All pairs of connected nodes, each in both directions."
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
-  const left = measures.distance.filter((d) => !curve.some((one) => one.d === d));
-  const missing = left.length ? `${listOfNumbers(left)} hops: left out, with fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures))}${measures.counted === "all" ? "" : " compared"}.` : "";
+  const left = measures.distance.filter((d) => !curve.some(({ from, to }) => d >= from && d <= to));
+  const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures))}${measures.counted === "all" ? "" : " compared"}`;
+  const missing = left.length ? `${listOfNumbers(left)} ${left.length === 1 && left[0] === 1 ? "hop" : "hops"}: left out, with ${few}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
 }
 
@@ -85,7 +109,7 @@ function listOfNumbers(numbers) {
   return runs.map(([a, b]) => (a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a}–${b}`)).join(", ");
 }
 
-// What loss and λ do over the epochs.
+// What loss and λ do over the epochs. Changes of less than a tenth of the range of the loss are none.
 function trainingCaption(epochs) {
   const known = epochs.filter((epoch) => Number.isFinite(epoch.loss));
   if (known.length < 2) return "";
@@ -93,24 +117,25 @@ function trainingCaption(epochs) {
   const extreme = (list, sign) => list.reduce((best, epoch) => (sign * epoch.loss > sign * best.loss ? epoch : best));
   const low = extreme(known, -1);
   const peak = extreme(known.slice(known.indexOf(low)), 1);
-  const number = (value) => formatNumber(value);
-  const differ = (a, b) => Math.abs(a.loss - b.loss) > 0.005 * Math.abs(a.loss);
+  const spread = extreme(known, 1).loss - low.loss;
+  const differ = (a, b) => Math.abs(a.loss - b.loss) > Math.max(0.1 * spread, 0.005 * Math.abs(a.loss));
   // What λ does from one epoch to another.
-  const lambdaFrom = (a, b) => (Number.isFinite(a.l2) && Number.isFinite(b.l2) && Math.abs(b.l2 - a.l2) > 0.02 * a.l2 ? Math.sign(b.l2 - a.l2) : 0);
+  const lambdaFrom = (a, b) => (Number.isFinite(a.l2) && Number.isFinite(b.l2) && Math.abs(b.l2 - a.l2) > 0.1 * a.l2 ? Math.sign(b.l2 - a.l2) : 0);
   const steps = [];
-  const step = (a, b) => {
-    const way = b.loss > a.loss ? "rises" : "falls";
-    const along = lambdaFrom(a, b);
-    const same = along !== 0 && (way === "rises") === (along > 0) && a !== first;
-    steps.push(`${way} to ${number(b.loss)} in epoch ${b.epoch}${same ? ` while λ ${along > 0 ? "grows" : "shrinks"} from ${number(a.l2)} to ${number(b.l2)}` : ""}`);
-  };
-  if (low !== first) step(first, low);
-  if (peak !== low && differ(low, peak)) step(low, peak);
-  if (last !== peak && peak !== low && differ(peak, last)) step(peak, last);
-  const way = steps.length ? `From ${number(first.loss)}, the loss ${steps.join(", ")}` : `The loss stays near ${number(first.loss)}`;
+  let at = first;
+  for (const next of [low, peak, last]) {
+    if (next.epoch <= at.epoch || !differ(at, next)) continue;
+    const way = next.loss > at.loss ? "rises" : "falls";
+    const along = lambdaFrom(at, next);
+    const same = along !== 0 && (way === "rises") === (along > 0) && at !== first;
+    steps.push(`${way} to ${formatNumber(next.loss)} in epoch ${next.epoch}${same ? ` while λ ${along > 0 ? "grows" : "shrinks"} from ${formatNumber(at.l2)} to ${formatNumber(next.l2)}` : ""}`);
+    at = next;
+  }
+  if (steps.length && at !== last) steps.push("and stays near it");
+  const way = steps.length ? `From ${formatNumber(first.loss)}, the loss ${steps.join(", ")}` : `The loss stays near ${formatNumber(first.loss)}`;
   const why = steps.some((text) => text.includes("while λ")) ? " A larger λ shortens vectors, which raises the loss of a pair." : "";
   const constant = known.every((epoch) => epoch.l2 === first.l2);
-  const lambda = constant ? (Number.isFinite(first.l2) ? ` λ is ${number(first.l2)} throughout.` : "")
+  const lambda = constant ? (Number.isFinite(first.l2) ? ` λ is ${formatNumber(first.l2)} throughout.` : "")
     : " λ is adjusted after each epoch, towards an effective rank of the vectors.";
   return `${way}.${why}${lambda} The loss is the mean of −log σ(±z·z) over the trained pairs; the L2 term is not part of it.`;
 }

@@ -9,7 +9,7 @@ function trainingChart(log) {
   const line = (name, field, colour) =>
     ({ kind: "line", colour, name, points: epochs.map((event) => [event.epoch, event[field]]).filter(([, value]) => Number.isFinite(value)) });
   const x = { label: "epoch", integer: true };
-  return chart({
+  const made = chart({
     title: "Training",
     caption: `${trainingCaption(epochs)} ${withSeparators(pairs)} pairs in ${formatNumber(epochs.at(-1).seconds)} s.`,
     plots: [
@@ -19,6 +19,8 @@ function trainingChart(log) {
     columns: ["epoch", "loss", "λ", "effective rank", "pairs"],
     rows: epochs.map((event) => [event.epoch, fixed(event.loss), formatNumber(event.l2), formatNumber(event.effective_rank), formatNumber(event.pairs)]),
   });
+  made.classList.add("wide");
+  return made;
 }
 
 function scoreChart(log) {
@@ -44,7 +46,7 @@ function settingCards(head) {
   const run = runRows(head);
   const map = head.map;
   return [
-    settings.length && card("Settings", keyValueTable(settings.map(resolved))),
+    settings.length && settingsCard(settings.map(resolved)),
     run.length && card("Run", keyValueTable(run)),
     card("Map", keyValueTable([
       ...map.layouts.map((layout) => [layout.title, layout.detail]),
@@ -53,6 +55,14 @@ function settingCards(head) {
       ["nearfar version", head.version],
     ])),
   ].filter(Boolean);
+}
+
+// In columns.
+function settingsCard(rows) {
+  const third = Math.ceil(rows.length / 3);
+  const made = card("Settings", element("div", { class: "columns" }, ...[0, 1, 2].map((at) => keyValueTable(rows.slice(at * third, (at + 1) * third)))));
+  made.classList.add("wide");
+  return made;
 }
 
 function lambdaText(log) {
