@@ -112,7 +112,7 @@ def test_two_embeddings_are_compared(work: Path, opened: Any) -> None:
     scores = dict((row[0], row[1:3]) for row in report.rows("Scores of both"))
     for at, file in enumerate(files.values()):
         correlation = nearfar_json("measure", file, "builtin:karate")["spearman"]
-        shown = scores["rank correlation of distance and similarity"][at].replace("−", "-")
+        shown = scores["rank correlation"][at].replace("−", "-")
         assert float(shown) == pytest.approx(correlation, abs=6e-4)
 
 

@@ -48,6 +48,7 @@ function drawNames(map, selected) {
   map.drawnNames = [];
   for (const { group, x, y } of map.namesOf.places) {
     if (view.hidden.has(group) || map.drawnNames.length >= most) continue;
+    if (view.highlight !== null && view.highlight !== group) continue;
     const text = truncated(colouring.groups[group].text, 28);
     const width = context.measureText(text).width;
     const box = { left: place.left + x * place.side - width / 2, top: place.top - y * place.side - map.radius - 1.3 * size, width, height: size };

@@ -78,7 +78,7 @@ function curveChart(data, { curve }) {
   if (all.length) {
     series.unshift(
       { kind: "band", points: all.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
-      { kind: "line", colour: "far", name: "all nodes, ± 1 standard deviation", points: all.map(({ d, xi }) => [d, xi]) });
+      { kind: "line", colour: "far", name: "all nodes ± standard deviation", points: all.map(({ d, xi }) => [d, xi]) });
   }
   const left = curve.length > drawn.length ? ` Means of fewer than ${FEWEST_NODES} nodes are in the table only.` : "";
   return chart({

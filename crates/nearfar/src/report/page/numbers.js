@@ -112,7 +112,7 @@ function similarityChart(measures) {
       x: hopAxis(curve.at(-1).to), y: { zero: true },
       series: [
         { kind: "band", points: curve.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
-        { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z), ± 1 standard deviation over pairs" },
+        { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z) ± standard deviation over pairs" },
       ],
     }],
     columns: ["hops", sampled ? "pairs, estimated" : "pairs", "ξ", ...(sampled ? ["± 95 %"] : []), "standard deviation"],

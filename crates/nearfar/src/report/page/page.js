@@ -223,7 +223,7 @@ function start(data) {
 
   document.documentElement.dataset.ready = "true";
   // For tests and the browser console.
-  globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, all: maps, select, showArea, selection: () => selection, svg: () => svgOf(main), csv: (nodes) => csvOf(data, nodes), sentences: { carried, courseOf, courseSentence, trainingCaption } };
+  globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, all: maps, select, showArea, selection: () => selection, svg: () => svgOf(main), csv: (nodes) => csvOf(data, nodes), sentences: { carried, courseSentence, courseCaption, trainingCaption }, palettes: { CLASSES, DIVERGING, SEQUENTIAL } };
 }
 
 // The node selected at first: of high degree but not a hub, or without a graph that of the largest norm.

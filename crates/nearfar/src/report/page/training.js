@@ -44,17 +44,22 @@ function settingCards(head) {
   const settings = Object.entries(head.settings).filter(([, value]) => value !== null);
   const resolved = ([name, value]) => [name, name === "l2" && value === "auto" ? lambdaText(head.log) : text(value)];
   const run = runRows(head);
-  const map = head.map;
   return [
     settings.length && settingsCard(settings.map(resolved)),
     run.length && card("Run", keyValueTable(run)),
-    card("Map", keyValueTable([
-      ...map.layouts.map((layout) => [layout.title, layout.detail]),
-      ["metric", map.metric],
-      ["seed", map.seed],
-      ["nearfar version", head.version],
-    ])),
+    mapCard(head),
   ].filter(Boolean);
+}
+
+function mapCard({ map, version }) {
+  const made = card("Map", keyValueTable([
+    ...map.layouts.map((layout) => [layout.title, layout.detail]),
+    ["metric", map.metric],
+    ["seed", map.seed],
+    ["nearfar version", version],
+  ]));
+  made.classList.add("words");
+  return made;
 }
 
 // In columns.
