@@ -133,7 +133,7 @@ def test_the_legend_hides_and_shows_groups(moderate: Path, opened: Any) -> None:
     button.click()
     report.settle()
     assert report.evaluate(drawn) == before
-    for colouring, kind in [("degree", "canvas"), ("component", "button"), ("community", "button"), ("label", "button")]:
+    for colouring, kind in [("degree", "canvas"), ("core number", "canvas"), ("component", "button"), ("community", "button"), ("label", "button")]:
         report.page.select_option("#colour", colouring)
         assert report.page.locator(f"#legend {kind}").count() >= 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Opened, nearfar, nearfar_json
-from test_report import search
+from test_report import distances, search
 
 
 def saved(report: Opened, button: str) -> bytes:
@@ -110,8 +110,12 @@ def test_two_embeddings_are_compared(work: Path, opened: Any) -> None:
     search(report, "5")
     assert f"Similar in both ({kept[5]})" in report.page.inner_text("#kept-cards")
     scores = dict((row[0], row[1:3]) for row in report.rows("Scores of both"))
+    report.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    curves = report.rows("Similarity by distance, ξ, of both")
     for at, file in enumerate(files.values()):
-        correlation = nearfar_json("measure", file, "builtin:karate")["spearman"]
+        measured = nearfar_json("measure", file, "builtin:karate")
+        assert [float(row[2 + at]) for row in curves] == pytest.approx(measured["xi"], abs=1e-4)
+        correlation = measured["spearman"]
         shown = scores["rank correlation"][at].replace("−", "-")
         assert float(shown) == pytest.approx(correlation, abs=6e-4)
 
@@ -137,6 +141,16 @@ def test_nodes_that_are_not_on_the_map_are_found_and_said_to_be_so(moderate: Pat
         if not shown.is_visible():
             assert report.page.text_content("#selected .name") == str(node)
     assert 10 < missing < 20
+    # Hops are estimated, as well as the page says.
+    nearfar("synth", "moderate", "-o", work / "moderate")
+    rows = report.evaluate("[...nearfar.data.rows]")
+    right = []
+    for node in range(0, 300, 30):
+        report.evaluate(f"nearfar.select({node})")
+        exact = distances(work / "moderate" / "edges.tsv", str(rows[node]))
+        right += [hop == exact.get(str(row), -1) for row, hop in zip(rows, report.evaluate("[...nearfar.selection().hops]"))]
+    assert sum(right) / len(right) == pytest.approx(report.evaluate("nearfar.data.index.exact"), abs=0.1)
+    assert "hops from the selected node are estimated" in report.page.inner_text("#notes")
 
 
 def test_hostile_columns_and_names_stay_inert(karate: Path, work: Path, opened: Any) -> None:
