@@ -71,7 +71,7 @@ function bothScores({ name, measures, classification, against }) {
   }
   if (!rows.length) return null;
   const scores = card("Scores of both", table(["", truncated(name, 24), truncated(against.name, 24), "change"], rows, (column) => column > 0));
-  scores.classList.add("scores");
+  scores.classList.add("scores", "wide");
   return scores;
 }
 
@@ -81,7 +81,9 @@ function bothSettings({ name, settings, against }) {
   const text = (value) => (value === undefined || value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
   const keys = [...new Set([...Object.keys(settings), ...Object.keys(other)])].filter((key) => text(settings[key]) !== text(other[key]));
   if (!keys.length || !Object.keys(settings).length || !Object.keys(other).length) return null;
-  return card("Settings that differ", table(["", truncated(name, 24), truncated(against.name, 24)], keys.map((key) => [key, text(settings[key]), text(other[key])]), () => false));
+  const differing = card("Settings that differ", table(["", truncated(name, 24), truncated(against.name, 24)], keys.map((key) => [key, text(settings[key]), text(other[key])]), () => false));
+  differing.classList.add("wide");
+  return differing;
 }
 
 // The most similar nodes of the selected node in either embedding: kept and lost.

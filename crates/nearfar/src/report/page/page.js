@@ -222,6 +222,7 @@ function start(data) {
   }
 
   document.documentElement.dataset.ready = "true";
+  performance.mark("ready");
   // For tests and the browser console.
   globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, all: maps, select, showArea, selection: () => selection, svg: () => svgOf(main), csv: (nodes) => csvOf(data, nodes), sentences: { carried, courseSentence, courseCaption, trainingCaption }, palettes: { CLASSES, DIVERGING, SEQUENTIAL } };
 }
