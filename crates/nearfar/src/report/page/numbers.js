@@ -11,7 +11,7 @@ function facts(head) {
   const list = [["Nodes", withSeparators(head.nodes), head.graph ? `${withSeparators(head.graph.edges_undirected)} edges` : "no graph given"],
     ["Dimensions", `${head.dim}`, "of each vector"]];
   const { graph, measures, classification, links } = head;
-  if (graph) list.push(["Mean distance", formatNumber(graph.mean_distance), `hops; diameter ${graph.diameter_exact ? "" : "at least "}${graph.diameter}`]);
+  if (graph) list.push(["Mean distance", formatNumber(graph.mean_distance), `hops; diameter ${graph.diameter_exact ? "" : "at least "}${withSeparators(graph.diameter)}`]);
   if (measures) list.push(["Rank correlation", formatNumber(measures.spearman), "Spearman, of distance and similarity: −1 if similarity falls strictly with distance, 0 if unrelated"]);
   if (classification) list.push(["F1-macro", classification.f1_macro.mean.toFixed(3), `${classification.classes} classes, logistic regression`]);
   if (links) list.push(["Link AUC", links.auc.mean.toFixed(3), "held-out edges"]);
@@ -57,7 +57,7 @@ function graphCard(graph) {
     ["components", withSeparators(graph.components)],
     ["largest component", `${withSeparators(graph.largest_component)} nodes`],
     ["isolated nodes", withSeparators(graph.isolated)],
-    ["diameter", (graph.diameter_exact ? "" : "at least ") + graph.diameter],
+    ["diameter", (graph.diameter_exact ? "" : "at least ") + withSeparators(graph.diameter)],
     ["mean distance", formatNumber(graph.mean_distance)],
     ...(graph.classes ? [["classes", graph.classes]] : []),
   ]));

@@ -12,6 +12,7 @@ function start(data) {
     element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, explanation)))));
   find("main").hidden = false;
   find("numbers").append(...numberCards(head));
+  find("numbers").parentElement.hidden = !find("numbers").firstChild;
   find("settings").append(...settingCards(head));
   find("notes").append(...notes(data).map((note) => element("li", {}, note)));
 

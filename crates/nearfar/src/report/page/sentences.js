@@ -61,7 +61,7 @@ function courseOf(curve) {
 
 const pairCount = (one) => `${withSeparators(one.pairs)} pairs`;
 const meanText = (one) => signed(one.xi) + (one.interval > 0 ? ` ± ${formatNumber(one.interval, 1)}` : "");
-const rangeText = ({ from, to }) => (from === to ? `${from}` : `${from}–${to}`);
+const rangeText = ({ from, to }) => (from === to ? withSeparators(from) : `${withSeparators(from)}–${withSeparators(to)}`);
 const atHops = (one) => `${rangeText(one)} ${one.to === 1 ? "hop" : "hops"}`;
 
 // One sentence: how similarity changes with distance.
@@ -106,7 +106,7 @@ function listOfNumbers(numbers) {
     if (runs.length && runs.at(-1)[1] === number - 1) runs.at(-1)[1] = number;
     else runs.push([number, number]);
   }
-  return runs.map(([a, b]) => (a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a}–${b}`)).join(", ");
+  return runs.map(([a, b]) => (b === a + 1 ? `${a}, ${b}` : rangeText({ from: a, to: b }))).join(", ");
 }
 
 // What loss and λ do over the epochs. Changes of less than a tenth of the range of the loss are none.
