@@ -105,12 +105,12 @@ function plot({ x, y, series }, label, height) {
 
 function tick(value) {
   const size = Math.abs(value);
-  if (size >= 1e4 || (size > 0 && size < 1e-3)) {
+  if (size >= 1e5 || (size > 0 && size < 1e-3)) {
     const power = Math.floor(Math.log10(size));
     const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     const exponent = [...String(Math.abs(power))].map((digit) => digits[digit]).join("");
     const lead = Number((value / 10 ** power).toPrecision(3));
     return `${lead === 1 ? "" : `${lead}·`}10${power < 0 ? "⁻" : ""}${exponent}`.replace("-", "−");
   }
-  return String(value).replace("-", "−");
+  return withSeparators(value).replace("-", "−");
 }

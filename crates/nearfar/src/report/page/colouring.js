@@ -71,7 +71,7 @@ function byHops(hops) {
   });
   const colour = (hop) => (hop === unconnected ? rgb(themed(GREY)) : rampColour(themed(DIVERGING), fractions[hop]));
   const groups = counts.map((count, hop) => ({
-    text: hop === unconnected ? "unconnected" : String(hop), count, fraction: fractions[hop], colour: () => colour(hop),
+    text: hop === unconnected ? "unconnected" : withSeparators(hop), count, fraction: fractions[hop], colour: () => colour(hop),
   }));
   return { of, groups, colour, farFirst: true, hops: true };
 }

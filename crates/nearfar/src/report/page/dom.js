@@ -20,7 +20,7 @@ function formatNumber(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return (value < 0 ? "−" : "") + withSeparators(size);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e6)
+  const text = size !== 0 && (size < 1e-3 || size >= 1e9)
     ? value.toExponential(digits - 1)
     : value.toFixed(Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size || 1)))));
   return withSeparators(text).replace(/-/g, "−");

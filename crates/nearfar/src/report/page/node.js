@@ -46,8 +46,8 @@ function nearest(values, node, count) {
 // The most and the least similar nodes.
 const extremes = (values, node, count) => [nearest(values, node, count), nearest(values.map((value) => -value), node, count)];
 
-const hopText = (hop) => (hop === UNREACHED ? "unconnected" : hop === 1 ? "1 hop" : `${hop} hops`);
-const hopCell = (hop) => (hop === UNREACHED ? "none" : String(hop));
+const hopText = (hop) => (hop === UNREACHED ? "unconnected" : hop === 1 ? "1 hop" : `${withSeparators(hop)} hops`);
+const hopCell = (hop) => (hop === UNREACHED ? "none" : withSeparators(hop));
 
 // A button with the id of a node that selects it.
 function nodeButton(data, node, select) {

@@ -80,7 +80,8 @@ function distanceChart(graph) {
   const total = bars.reduce((sum, { count }) => sum + count, graph.unreachable_pairs);
   const sampled = graph.distance_sources < graph.nodes ? `Estimated from ${withSeparators(graph.distance_sources)} nodes. ` : "";
   const wide = width > 1 ? `Each bar is of ${width} distances. ` : "";
-  const unconnected = graph.unreachable_pairs ? `${(100 * graph.unreachable_pairs / total).toFixed(1)} % of pairs are unconnected.` : "";
+  const share = 100 * graph.unreachable_pairs / total;
+  const unconnected = graph.unreachable_pairs ? `${share < 0.05 ? "Less than 0.1" : share.toFixed(1)} % of pairs are unconnected.` : "";
   return chart({
     title: "Distance distribution", caption: wide + sampled + unconnected,
     plots: [{

@@ -168,7 +168,7 @@ function start(data) {
     const reached = hops ? hops.reduce((count, hop) => count + (hop > 0), 0) : 0;
     const details = [
       ...data.columns.map((column) => [truncated(column.name, 40), truncated(valueText(column, node))]).filter(([, text]) => text).map(([name, text]) => (text.startsWith(name) ? text : `${name} ${text}`)),
-      hops && `${withSeparators(reached)} reachable nodes${head.shown < head.nodes ? " on the map" : ""}, the farthest at ${hops.reduce((a, b) => Math.max(a, b), 0)} hops`,
+      hops && `${withSeparators(reached)} reachable nodes${head.shown < head.nodes ? " on the map" : ""}, the farthest at ${withSeparators(hops.reduce((a, b) => Math.max(a, b), 0))} hops`,
     ].filter(Boolean);
     find("selected").replaceChildren("Node ",
       element("span", { class: "name", dir: "auto" }, truncated(idOf(data, node), 300)),

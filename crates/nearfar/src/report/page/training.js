@@ -72,8 +72,8 @@ function settingsCard(rows) {
 
 function lambdaText(log) {
   const known = epochsOf(log ?? []).map((event) => event.l2).filter(Number.isFinite);
-  const range = known.length
-    ? `: from ${formatNumber(known.reduce((a, b) => Math.min(a, b)))} to ${formatNumber(known.reduce((a, b) => Math.max(a, b)))}, at last ${formatNumber(known.at(-1))}` : "";
+  const [least, most] = [known.reduce((a, b) => Math.min(a, b), Infinity), known.reduce((a, b) => Math.max(a, b), 0)].map((value) => formatNumber(value));
+  const range = !known.length ? "" : least === most ? `: ${least} in all` : `: from ${least} to ${most}, at last ${formatNumber(known.at(-1))}`;
   return `adjusted after each epoch${range}`;
 }
 
