@@ -51,7 +51,7 @@ def test_maps_are_saved_as_pictures(karate: Path, opened: Any) -> None:
     report = opened(karate)
     assert saved(report, "#png").startswith(b"\x89PNG")
     picture = saved(report, "#svg").decode()
-    assert picture.startswith("<svg") and picture.count("<circle") == 34
+    assert picture.startswith("<svg") and picture.count("<circle") == 34 and ">Mr. Hi</text>" in picture
 
 
 def test_a_link_restores_the_view(moderate: Path, opened: Any) -> None:
@@ -198,12 +198,13 @@ def test_sentences_are_about_distances_with_enough_pairs(karate: Path, opened: A
     sentence, caption = said(report, measures([50_000, 40_000, 900, 2], [0.9, 0.5, 0.45, 0.99]))
     assert "0.99" not in sentence and "(50\u202f000 pairs)" in sentence and "0.50 at 2 hops" in sentence
     assert "falls with distance" in caption and "3, 4 hops: left out" in caption
-    # One pair in a hundred is enough in a small graph, ten for each source in a sample.
+    # One pair in a hundred is enough in a small graph.
     assert "4 hops (3 pairs)" in said(report, measures([150, 90, 40, 3], [0.9, 0.5, 0.3, 0.1]))[0]
     sampled = measures([10**6, 10**8, 10**4], [0.9, 0.5, 1.0], counted="sampled", sources=1000, nodes=10**6,
                        interval={"xi": [0.01, 0.02, 1e-13]})
-    sentence, caption = said(report, {**sampled, "pairs": [5 * 10**7, 10**8, 10**4]})
-    assert "0.90 ± 0.01 at 1 hop" in sentence and "1.00" not in sentence
+    # In a sample, a thousand pairs up to half of the diameter, and ten for each source beyond it.
+    sentence, caption = said(report, {**sampled, "pairs": [2 * 10**6, 10**9, 5 * 10**6]})
+    assert "0.90 ± 0.01 at 1 hop (2\u202f000\u202f000 pairs)" in sentence and "1.00" not in sentence
     assert "Estimated from the pairs of 1\u202f000 nodes, with 95 % intervals" in caption
 
 

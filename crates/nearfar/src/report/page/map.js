@@ -246,7 +246,7 @@ function drawText(context, text, x, y) {
 function* allEdges(graph) {
   for (let node = 0; node + 1 < graph.starts.length; node++) {
     for (let edge = graph.starts[node]; edge < graph.starts[node + 1]; edge++) {
-      if (graph.targets[edge] > node) yield [node, graph.targets[edge]];
+      if (graph.directed || graph.targets[edge] > node) yield [node, graph.targets[edge]];
     }
   }
 }

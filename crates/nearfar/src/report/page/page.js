@@ -24,6 +24,7 @@ function start(data) {
   const colourBoth = head.against ? startComparison(data, null, options) : null;
   find("hops-figure").hidden = !hasHops;
   if (data.index) find("hops-title").textContent = "Distance: hops in the graph, estimated";
+  else if (head.directed) find("hops-title").textContent = "Distance: hops along the edges from the node";
   let selection = null;
   let colouring = null;
 

@@ -1,9 +1,10 @@
 // Sentences about numbers. A mean is worth a sentence if it is over enough pairs: 1 000, or 1 % of all.
-// Of sampled pairs, ten for each source: a rare distance is seen from few sources, so its pairs are alike.
+// Every node of a connected graph has nodes at all distances up to half of the diameter. Larger ones may be
+// seen from few sources, so that their pairs are alike: of a sample, ten pairs for each source are asked.
 
 const ENOUGH_PAIRS = 1000;
 const ENOUGH_SHARE = 0.01;
-const enoughPairs = (measures) => (measures.counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * measures.sources));
+const enoughPairs = ({ counted, sources }, half) => (half || counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * sources));
 
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
@@ -17,18 +18,20 @@ const rangeEnds = (first, last, most) => most < MANY_HOPS || last - first + 1 >=
 function carried(measures) {
   const share = measures.counted === "all" ? 1 : measures.sources / measures.nodes;
   const total = measures.pairs.reduce((sum, pairs) => sum + pairs, 0);
-  const enough = Math.min(enoughPairs(measures), ENOUGH_SHARE * total * share);
   const most = measures.distance.at(-1) ?? 0;
+  const enough = (d) => Math.min(enoughPairs(measures, 2 * d <= most), ENOUGH_SHARE * total * share);
   const curve = [];
   let range = null;
   measures.distance.forEach((d, at) => {
     const [pairs, xi, std, interval] = [measures.pairs[at], measures.xi[at], measures.xi_std[at], measures.interval?.xi[at] ?? 0];
     if (!Number.isFinite(xi)) return;
+    // Few pairs would say nothing among so many.
+    if (range && pairs > 10 * range.pairs) range = null;
     range ??= { from: d, pairs: 0, d: 0, xi: 0, square: 0, interval: 0 };
     range.to = d;
     range.pairs += pairs;
     for (const [name, value] of Object.entries({ d, xi, square: std * std + xi * xi, interval })) range[name] += pairs * value;
-    const isEnough = range.pairs * share >= enough;
+    const isEnough = range.pairs * share >= enough(d);
     if (!rangeEnds(range.from, d, most) || (!isEnough && most >= MANY_HOPS)) return;
     if (isEnough) curve.push(meansOf(range, share));
     range = null;
@@ -94,7 +97,7 @@ function courseCaption(measures, curve) {
   const pairs = measures.counted === "all" ? "All pairs of connected nodes, each in both directions."
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
   const left = measures.distance.filter((d) => !curve.some(({ from, to }) => d >= from && d <= to));
-  const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures))}${measures.counted === "all" ? "" : " compared"}`;
+  const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures, false))}${measures.counted === "all" ? "" : " compared"}`;
   const missing = left.length ? `${listOfNumbers(left)} ${left.length === 1 && left[0] === 1 ? "hop" : "hops"}: left out, with ${few}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
 }
