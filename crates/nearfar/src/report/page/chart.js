@@ -93,7 +93,7 @@ function plot({ x, y, series }, label, height) {
         const path = points.map(([at, value]) => `${px(at).toFixed(1)} ${py(value).toFixed(1)}`).join("L");
         svg.append(svgElement("path", { class: `line ${colour}`, d: `M${path}` }));
       }
-      if (points.length <= 400) {
+      if (kind === "dots" || points.length <= 400) {
         for (const [at, value] of points) {
           svg.append(svgElement("circle", { class: colour, cx: px(at), cy: py(value), r: kind === "dots" ? 2.5 : points.length > 40 ? 0 : 3 }));
         }

@@ -4,6 +4,8 @@
 
 const ENOUGH_PAIRS = 1000;
 const ENOUGH_SHARE = 0.01;
+// Means of wider intervals, ± this, are left out.
+const WIDEST = 0.1;
 const enoughPairs = ({ counted, sources }, half) => (half || counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * sources));
 
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
@@ -33,7 +35,8 @@ function carried(measures) {
     for (const [name, value] of Object.entries({ d, xi, square: std * std + xi * xi, interval })) range[name] += pairs * value;
     const isEnough = range.pairs * share >= enough(d);
     if (!rangeEnds(range.from, d, most) || (!isEnough && most >= MANY_HOPS)) return;
-    if (isEnough) curve.push(meansOf(range, share));
+    const means = meansOf(range, share);
+    if (isEnough && means.interval <= WIDEST) curve.push(means);
     range = null;
   });
   return curve;
@@ -46,6 +49,10 @@ function meansOf({ from, to, pairs, d, xi, square, interval }, share) {
   return { from, to, d: d / pairs, xi: mean, std, pairs, compared: Math.round(pairs * share), interval: interval / pairs };
 }
 
+// The most steps against the way of a curve that is steady, as a share of it; and the least turn.
+const MOST_AGAINST = 0.2;
+const LEAST_TURN = 0.1;
+
 // What a curve of means does: "falls", "rises", "flat", "turns" (with the distance of its extreme), or
 // "one" if there is a single distance. Changes within the intervals, or of less than 0.01, are none.
 function courseOf(curve) {
@@ -53,12 +60,23 @@ function courseOf(curve) {
   const [first, last] = [curve[0], curve.at(-1)];
   const differs = (a, b) => Math.abs(a.xi - b.xi) > Math.max(0.01, a.interval + b.interval);
   const extreme = (sign) => curve.reduce((best, one) => (sign * one.xi > sign * best.xi ? one : best));
-  const turns = (one) => one !== first && one !== last && differs(one, first) && differs(one, last);
   const [highest, lowest] = [extreme(1), extreme(-1)];
+  const apart = (a, b) => differs(a, b) && Math.abs(a.xi - b.xi) > LEAST_TURN * (highest.xi - lowest.xi);
+  const turns = (one) => apart(one, first) && apart(one, last);
   if (turns(highest) && turns(lowest)) return { kind: "varies" };
-  if (turns(highest)) return { kind: "turns", at: highest, way: "rises" };
-  if (turns(lowest)) return { kind: "turns", at: lowest, way: "falls" };
-  if (!differs(first, last)) return { kind: "flat" };
+  // Whether steps against the way from one place to another are small beside it.
+  const steady = (from, to) => {
+    const part = curve.slice(curve.indexOf(from), curve.indexOf(to) + 1);
+    const against = part.slice(1).reduce((sum, one, at) => {
+      const [step, way] = [one.xi - part[at].xi, to.xi - from.xi];
+      return sum + (step * way < 0 && differs(one, part[at]) ? Math.abs(step) : 0);
+    }, 0);
+    return against <= MOST_AGAINST * Math.abs(to.xi - from.xi);
+  };
+  const turn = [highest, lowest].find(turns);
+  if (turn) return steady(first, turn) && steady(turn, last) ? { kind: "turns", at: turn, way: turn === highest ? "rises" : "falls" } : { kind: "varies" };
+  if (!differs(highest, lowest)) return { kind: "flat" };
+  if (!differs(first, last) || !steady(first, last)) return { kind: "varies" };
   return { kind: last.xi < first.xi ? "falls" : "rises" };
 }
 
@@ -97,7 +115,8 @@ function courseCaption(measures, curve) {
   const pairs = measures.counted === "all" ? "All pairs of connected nodes, each in both directions."
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
   const left = measures.distance.filter((d) => !curve.some(({ from, to }) => d >= from && d <= to));
-  const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures, false))}${measures.counted === "all" ? "" : " compared"}`;
+  const wide = measures.interval ? ` or with an interval of more than ± ${WIDEST}` : "";
+  const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures, false))}${measures.counted === "all" ? "" : " compared"}${wide}`;
   const missing = left.length ? `${listOfNumbers(left)} ${left.length === 1 && left[0] === 1 ? "hop" : "hops"}: left out, with ${few}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
 }
