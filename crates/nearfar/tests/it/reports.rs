@@ -108,7 +108,7 @@ fn arcs_are_in_the_page() {
     let path = folder.path().join("arcs.tsv");
     std::fs::write(&path, "0 1\n1 2\n2 0\n2 1\n3 0\n").unwrap();
     let options = ReadOptions { directed: true, ..Default::default() };
-    let graph = Arc::new(read(&path, &options).unwrap().graph);
+    let graph = Arc::new(read(path.to_str().unwrap(), &options).unwrap().graph);
     let embedding = random(4, 3, graph.ids().clone());
     let subject = Subject { graph: Some(&graph), ..Subject::new("arcs", &embedding) };
     let page = Unpacked::new(&report(&subject, &ReportConfig::default()).unwrap());
