@@ -217,13 +217,10 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
         points.add("distances", index.bytes());
     }
     if directed.is_some() {
-        let follow = if distances.is_null() { "distances" } else { "measured distances" };
-        let rest =
-            if distances.is_null() { "layouts" } else { "hops from the selected node, layouts" };
-        notes.push(format!(
-            "Edges have directions, which {follow} follow; {rest}, communities, components, degrees \
-             and core numbers are those without directions."
-        ));
+        let note = "Edges have directions: measures and exact hops follow them; estimated hops, \
+                    layouts, communities, components, degrees and core numbers are those without \
+                    directions.";
+        notes.push(note.to_owned());
     }
     let share = if subject.against.is_some() { 0.5 } else { 1.0 };
     let similarity = points.add_vectors("", share, embedding, config.seed);
