@@ -64,10 +64,10 @@ def views(browser: Browser, page: Path) -> Image.Image:
         for width in [1280, 390]:
             report = Opened(browser, page, color_scheme=scheme, viewport={"width": width, "height": 844})
             report.page.wait_for_timeout(500)
-            shots[scheme, width] = shot(report, "header", "#legend", width)
+            shots[scheme, width] = shot(report, "header", "#map-keys" if width > 600 else "#legend", width)
             report.context.close()
     heights = [max(shots[scheme, width].height for width in [1280, 390]) for scheme in ["light", "dark"]]
-    sheet = Image.new("RGB", (1280 + 390 + 60, sum(heights) + 60), "#888888")
+    sheet = Image.new("RGB", (1280 + 390 + 60, sum(heights) + 60), "#c9c7c1")
     for at, scheme in enumerate(["light", "dark"]):
         for left, width in [(20, 1280), (1320, 390)]:
             sheet.paste(shots[scheme, width], (left, 20 + at * (heights[0] + 20)))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import nearfar, nearfar_json
+from speed import speeds
 
 
 def distances(edges: Path, source: str) -> dict[str, int]:
@@ -40,17 +41,14 @@ def test_clicking_a_node_selects_it(name: str, nodes: list[int], request: pytest
     report = opened(request.getfixturevalue(name))
     for node in nodes:
         # Zoom in, so that no other node is in the way.
-        report.evaluate(f"nearfar.view.zoom = {30 if name == 'large' else 4}")
-        position = report.evaluate("[...nearfar.data.positions.tsne.slice(2 * %d, 2 * %d + 2)]" % (node, node))
-        report.evaluate(f"Object.assign(nearfar.view, {{ x: {position[0] / 65535}, y: {position[1] / 65535} }})")
+        report.evaluate(f"nearfar.view.zoom = {1000 if name == 'large' else 4}")
+        of = "nearfar.data.positions[nearfar.view.layout].slice(2 * %d, 2 * %d + 2).join()"
+        x, y = map(int, report.evaluate(of % (node, node)).split(","))
+        report.evaluate(f"Object.assign(nearfar.view, {{ x: {x / 65535}, y: {y / 65535} }})")
         report.page.mouse.click(*report.position(node))
         report.settle()
         selected = report.selected()
-        same_position = report.evaluate(
-            f"nearfar.data.positions.tsne[2 * {selected}] === nearfar.data.positions.tsne[2 * {node}]"
-            f" && nearfar.data.positions.tsne[2 * {selected} + 1] === nearfar.data.positions.tsne[2 * {node} + 1]"
-        )
-        assert same_position, (selected, node)
+        assert report.evaluate(of % (selected, selected)) == f"{x},{y}", (selected, node)
         assert f"Node {selected}" in report.page.inner_text("#selected")
 
 
@@ -78,8 +76,7 @@ def test_hops_match_a_search(moderate: Path, large: Path, work: Path, opened: An
         hops = report.evaluate("[...nearfar.selection().hops]")
         assert {str(at): hop for at, hop in enumerate(hops) if hop >= 0} == expected
         for row in report.rows("Most similar") + report.rows("Least similar"):
-            hop = expected.get(row[0])
-            assert row[2] == ("unconnected" if hop is None else f"{hop} hop{'s' * (hop != 1)}")
+            assert row[2] == str(expected.get(row[0], "none"))
 
 
 def test_numbers_match_the_command_line(karate: Path, opened: Any) -> None:
@@ -95,7 +92,7 @@ def test_numbers_match_the_command_line(karate: Path, opened: Any) -> None:
     assert {row[0]: int(row[1]) for row in pairs} == stats["distance_histogram"]
     xi = [float(row[2]) for row in report.rows("Similarity by distance, ξ")]
     assert xi == pytest.approx(measures["xi"], abs=1e-4)
-    labels = report.evaluate("[...nearfar.data.labels].map(label => nearfar.data.head.labels[label])")
+    labels = report.evaluate("[...nearfar.data.columns[0].values].map(label => nearfar.data.columns[0].groups[label])")
     file = karate.with_name("labels.tsv")
     file.write_text("".join(f"{node}\t{label}\n" for node, label in enumerate(labels)))
     scores = nearfar_json("evaluate", karate.with_suffix(".npy"), "--labels", file, "--stratified")
@@ -137,7 +134,7 @@ def test_the_legend_hides_and_shows_groups(moderate: Path, opened: Any) -> None:
     button.click()
     report.settle()
     assert report.evaluate(drawn) == before
-    for colouring, kind in [("degree", "canvas"), ("component", "button"), ("community", "button"), ("label", "button")]:
+    for colouring, kind in [("degree", "canvas"), ("core number", "canvas"), ("component", "button"), ("community", "button"), ("label", "button")]:
         report.page.select_option("#colour", colouring)
         assert report.page.locator(f"#legend {kind}").count() >= 1
 
@@ -196,30 +193,9 @@ def test_large_reports_are_small_and_responsive(large: Path, opened: Any) -> Non
     """Speed is printed, not asserted: it depends on the load of the machine."""
     assert large.stat().st_size < 12_000_000
     report = opened(large)
-    painted = report.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    ready = report.evaluate("performance.now()")
-    # Frames per second while zooming with the wheel.
-    zooming = """() => new Promise(done => {
-        const { canvas } = nearfar.maps.main, box = canvas.getBoundingClientRect(), start = performance.now();
-        let frames = 0;
-        const step = () => {
-            const pointer = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 };
-            canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: frames % 60 < 40 ? -20 : 20, cancelable: true, ...pointer }));
-            frames += 1;
-            const time = performance.now() - start;
-            if (time < 2000) requestAnimationFrame(step); else done(1000 * frames / time);
-        };
-        requestAnimationFrame(step);
-    })"""
-    report.page.focus("#map")
-    rate = report.page.evaluate(zooming)
-    select = report.evaluate("(() => { const start = performance.now(); nearfar.select(5); return performance.now() - start; })()")
-    print(
-        f"100 000 nodes: {large.stat().st_size / 1e6:.1f} MB, first paint {painted:.0f} ms, ready {ready:.0f} ms, "
-        f"{rate:.0f} frames a second, a selection {select:.0f} ms"
-    )
-    assert 0 < painted <= ready
+    print(speeds(report))
     assert report.evaluate("nearfar.view.zoom") != 1
+    assert report.evaluate("nearfar.view.x") != 0.5
 
 
 def test_a_hostile_dataset_stays_inert(work: Path, opened: Any) -> None:
@@ -275,6 +251,4 @@ def test_themes_and_phones(karate: Path, opened: Any, scheme: str, width: int) -
     assert report.evaluate("document.documentElement.scrollWidth") <= width
     background = report.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
     assert (int(background) < 60) == (scheme == "dark")
-    assert report.evaluate("[...document.querySelectorAll('input, select, canvas[tabindex]')].every("
-                      "one => one.labels?.length || one.getAttribute('aria-label'))")
     assert len(report.page.pdf()) > 10_000

@@ -186,16 +186,20 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
             .push("Edges have lengths; all distances on this page are numbers of hops.".to_owned());
     }
     let numbers = numbers::numbers(subject, &classify, &mut notes)?;
+    // Distances follow directions; layouts and columns do not.
+    let directed = subject.graph.filter(|graph| graph.is_directed());
+    let undirected = directed.map(|graph| graph.to_undirected());
+    let drawn = &Subject { graph: undirected.as_ref().or(subject.graph), ..*subject };
     let n = subject.embedding.nodes();
-    let shown = Shown::new(subject, config.map_nodes, config.seed);
+    let shown = Shown::new(drawn, config.map_nodes, config.seed);
     let is_sample = shown.nodes.len() < n;
     let select = |embedding: &Embedding| embedding.select(&shown.nodes);
     let selected = is_sample.then(|| select(subject.embedding)).transpose()?;
     let embedding = selected.as_ref().unwrap_or(subject.embedding);
     let mut points = Points::new(shown.nodes.len());
-    let (layouts, fitted) = add_layouts(&mut points, subject, embedding, &shown.nodes, &base)?;
+    let (layouts, fitted) = add_layouts(&mut points, drawn, embedding, &shown.nodes, &base)?;
     notes.extend(points.add_ids(subject.embedding.ids(), &shown.nodes));
-    let mut columns = columns::columns(subject);
+    let mut columns = columns::columns(drawn);
     let kept = subject.against.map(|(_, other)| Kept::new(subject.embedding, other, config.seed));
     columns.extend(kept.as_ref().and_then(Kept::column));
     if is_sample {
@@ -205,12 +209,18 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     }
     points.add_columns(&columns);
     let mut distances = Value::Null;
-    if let Some(graph) = subject.graph
+    if let (Some(graph), Some(drawn)) = (subject.graph, drawn.graph)
         && (is_sample || !points.add_edges(graph))
     {
-        let index = HopIndex::new(graph, &shown.nodes, points.most_edge_bytes(), config.seed);
+        let index = HopIndex::new(drawn, &shown.nodes, points.most_edge_bytes(), config.seed);
         distances = index.about();
         points.add("distances", index.bytes());
+    }
+    if directed.is_some() {
+        let note = "Edges have directions: measures and exact hops follow them; estimated hops, \
+                    layouts, communities, components, degrees and core numbers are those without \
+                    directions.";
+        notes.push(note.to_owned());
     }
     let share = if subject.against.is_some() { 0.5 } else { 1.0 };
     let similarity = points.add_vectors("", share, embedding, config.seed);
@@ -240,6 +250,7 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
                 "seed": base.seed,
             }),
         ),
+        ("directed", json!(directed.is_some())),
         ("distances", distances),
         ("similarity", similarity),
         (

@@ -13,7 +13,7 @@
 //! | `names` | ids of all nodes, a JSON list; absent if they are 0, 1, 2, … |
 //! | `rows` | the rows of the nodes on the map, delta-encoded; absent if all are |
 //! | `column0`, … | per node: u16, the group, 65535 for none; or f32, the number; or a JSON list of texts |
-//! | `edges` | per node, the number of neighbours with a higher row, and their delta-encoded rows, as LEB128 varints |
+//! | `edges` | per node, the number of neighbours with a higher row, and their delta-encoded rows, as LEB128 varints; if the graph is directed, of all nodes that it has an arc to |
 //! | `distances` | without `edges`: per chosen node, the hops to all nodes, u8 or u16, all bits set for none |
 //! | `vectors` | i8 × dims per node: the vector in multiples of its scale |
 //! | `scales`, `norms` | f32 per node: the quantisation step; the norm of the exact vector |
@@ -142,15 +142,18 @@ impl Points {
         self.header.insert("columns".to_owned(), Value::Array(list));
     }
 
-    /// The edges, unless they exceed their budget; returns whether they fit.
+    /// The edges, each once, or the arcs, unless they exceed their budget; returns whether they fit.
     pub(super) fn add_edges(&mut self, graph: &Graph) -> bool {
         let mut bytes = Vec::new();
         for node in 0..graph.nodes() as Node {
             let row = graph.neighbours(node);
-            let higher = &row[row.partition_point(|&other| other < node)..];
-            push_varint(&mut bytes, higher.len() as u32);
-            let mut last = node;
-            for &other in higher {
+            let (row, mut last) = if graph.is_directed() {
+                (row, 0)
+            } else {
+                (&row[row.partition_point(|&other| other < node)..], node)
+            };
+            push_varint(&mut bytes, row.len() as u32);
+            for &other in row {
                 push_varint(&mut bytes, other - last);
                 last = other;
             }

@@ -101,6 +101,28 @@ fn edges_labels_and_similarities_are_in_the_page() {
     assert_eq!(page.header["map"]["fitted"], 50);
 }
 
+/// The page of a directed graph has every arc, and colours by the graph without directions.
+#[test]
+fn arcs_are_in_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("arcs.tsv");
+    std::fs::write(&path, "0 1\n1 2\n2 0\n2 1\n3 0\n").unwrap();
+    let options = ReadOptions { directed: true, ..Default::default() };
+    let graph = Arc::new(read(path.to_str().unwrap(), &options).unwrap().graph);
+    let embedding = random(4, 3, graph.ids().clone());
+    let subject = Subject { graph: Some(&graph), ..Subject::new("arcs", &embedding) };
+    let page = Unpacked::new(&report(&subject, &ReportConfig::default()).unwrap());
+    assert_eq!(page.header["directed"], true);
+    // Per node, the number of arcs, and their targets, delta-encoded.
+    assert_eq!(page.section("edges").unwrap(), [1, 1, 1, 2, 2, 0, 1, 1, 0]);
+    let columns = page.header["columns"].as_array().unwrap();
+    let degree = columns.iter().find(|column| column["name"] == "degree").unwrap();
+    let degrees = page.section(degree["section"].as_str().unwrap()).unwrap().as_chunks::<4>().0;
+    let degrees: Vec<f32> = degrees.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    assert_eq!(degrees, [3.0, 2.0, 2.0, 1.0]);
+    assert!(page.header["notes"].to_string().contains("Edges have directions"));
+}
+
 /// Too many nodes and dimensions for a page: a sample of nodes, in fewer dimensions.
 #[test]
 fn large_embeddings_are_sampled() {

@@ -7,11 +7,15 @@ function svgElement(name, attributes, text) {
   return created;
 }
 
+// The least of 1, 2, 5, 10, … that is not less.
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
+}
+
 // Round tick values between low and high.
 function ticks(low, high, count) {
-  const rough = (high - low) / count || 1;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
+  const step = roundStep((high - low) / count || 1);
   const values = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at++) {
     values.push(Number((at * step).toPrecision(12)));
@@ -24,8 +28,11 @@ function axis(values, { log = false, zero = false, integer = false }) {
   if (zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (log) {
     [low, high] = [low / 1.15, high * 1.15];
-    const marks = [];
-    for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power++) marks.push(10 ** power);
+    const powers = [];
+    for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) powers.push(10 ** power);
+    // Of few powers of ten, also their doubles and fives.
+    const marks = (powers.length > 3 ? powers : powers.flatMap((power) => [power, 2 * power, 5 * power]))
+      .filter((mark) => mark >= low && mark <= high && (!integer || Number.isInteger(mark)));
     return { marks, fraction: (x) => Math.log(x / low) / Math.log(high / low) };
   }
   if (low === high) [low, high] = [low - 0.5, high + 0.5];
@@ -33,6 +40,9 @@ function axis(values, { log = false, zero = false, integer = false }) {
   if (integer) marks = marks.filter(Number.isInteger);
   return { marks, fraction: (x) => (x - low) / (high - low) };
 }
+
+// The axis of distances up to so many hops: logarithmic where there are many.
+const hopAxis = (most) => ({ label: "hops", integer: true, log: most >= MANY_HOPS });
 
 // A card with plots, one above the other: { label, x, y, series } each; a series is { kind: line | dots |
 // bars | band, colour, name, points: [[x, y], …] }, and the points of a band are [x, low, high]. `columns`
@@ -42,15 +52,15 @@ function chart({ title, caption, plots, columns, rows }) {
   if (shown.length === 0) return card(title, element("p", { class: "note" }, "No data."));
   const keys = (series) => series.filter((one) => one.name).map((one) => element("span", { class: `key ${one.colour ?? "far"}` }, one.name));
   return card(title,
-    ...shown.flatMap((one, at) => [
+    element("div", { class: "columns" }, ...shown.map((one, at) => element("div", {},
       element("p", { class: "note" }, ...keys(one.series)),
-      plot(one, `${title}. ${at === 0 ? caption ?? "" : ""}`, shown.length > 1 ? 160 : 250)]),
+      plot(one, `${title}. ${at === 0 ? caption ?? "" : ""}`, shown.length > 1 ? 160 : 220)))),
     ...(caption ? [element("p", { class: "note" }, caption)] : []),
     ...(rows ? [element("details", {}, element("summary", {}, "Data table"), table(columns, rows))] : []));
 }
 
 function plot({ x, y, series }, label, height) {
-  const [width, left, right, top, bottom] = [440, 52, 12, 10, 40];
+  const [width, left, right, top, bottom] = [380, 46, 10, 10, 40];
   const points = series.flatMap((one) => one.points);
   const xs = axis(points.map((point) => point[0]), x);
   const ys = axis(points.flatMap((point) => point.slice(1)), y);
@@ -83,7 +93,7 @@ function plot({ x, y, series }, label, height) {
         const path = points.map(([at, value]) => `${px(at).toFixed(1)} ${py(value).toFixed(1)}`).join("L");
         svg.append(svgElement("path", { class: `line ${colour}`, d: `M${path}` }));
       }
-      if (points.length <= 400) {
+      if (kind === "dots" || points.length <= 400) {
         for (const [at, value] of points) {
           svg.append(svgElement("circle", { class: colour, cx: px(at), cy: py(value), r: kind === "dots" ? 2.5 : points.length > 40 ? 0 : 3 }));
         }
@@ -95,12 +105,12 @@ function plot({ x, y, series }, label, height) {
 
 function tick(value) {
   const size = Math.abs(value);
-  if (size >= 1e4 || (size > 0 && size < 1e-3)) {
+  if (size >= 1e5 || (size > 0 && size < 1e-3)) {
     const power = Math.floor(Math.log10(size));
     const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     const exponent = [...String(Math.abs(power))].map((digit) => digits[digit]).join("");
     const lead = Number((value / 10 ** power).toPrecision(3));
     return `${lead === 1 ? "" : `${lead}·`}10${power < 0 ? "⁻" : ""}${exponent}`.replace("-", "−");
   }
-  return String(value).replace("-", "−");
+  return withSeparators(value).replace("-", "−");
 }

@@ -8,21 +8,25 @@ function byColumn(column) {
   return column.kind === "groups" ? byGroups(column.values, column.groups, column.name) : byValues(column.values);
 }
 
-// Every group by descending size. The largest have a colour of their own, the others grey.
+// Every group by descending size. The largest have a colour of their own; the others are grey, or if that
+// were most nodes, have the same colours again.
 function byGroups(values, names, title) {
   const counts = new Uint32Array(names.length + 1);
   for (const value of values) counts[value === NO_GROUP ? names.length : value]++;
   const known = [...names.keys()].filter((value) => counts[value] > 0);
   known.sort((a, b) => counts[b] - counts[a] || a - b);
   const grey = () => rgb(themed(GREY));
+  const distinct = CLASSES.light.length;
+  const sum = (list) => list.reduce((all, value) => all + counts[value], 0);
+  const repeats = sum(known.slice(distinct)) > sum(known.slice(0, distinct));
   const groups = known.map((value, at) => ({
     text: names[value], count: counts[value], value,
-    colour: at < CLASSES.light.length ? () => rgb(themed(CLASSES)[at]) : grey,
+    colour: at < distinct || repeats ? () => rgb(themed(CLASSES)[at % distinct]) : grey,
   }));
   if (counts[names.length] > 0) groups.push({ text: `no ${title}`, count: counts[names.length], value: NO_GROUP, colour: grey });
   const groupOf = new Uint16Array(65536);
   groups.forEach((group, at) => (groupOf[group.value] = at));
-  return { of: Uint16Array.from(values, (value) => groupOf[value]), groups, colour: (group) => groups[group].colour() };
+  return { of: Uint16Array.from(values, (value) => groupOf[value]), groups, repeats, colour: (group) => groups[group].colour() };
 }
 
 // Numbers on a ramp, from low (pale) to high (strong); by logarithm if few are much larger than most.
@@ -67,7 +71,7 @@ function byHops(hops) {
   });
   const colour = (hop) => (hop === unconnected ? rgb(themed(GREY)) : rampColour(themed(DIVERGING), fractions[hop]));
   const groups = counts.map((count, hop) => ({
-    text: hop === unconnected ? "unconnected" : String(hop), count, fraction: fractions[hop], colour: () => colour(hop),
+    text: hop === unconnected ? "unconnected" : withSeparators(hop), count, fraction: fractions[hop], colour: () => colour(hop),
   }));
   return { of, groups, colour, farFirst: true, hops: true };
 }

@@ -36,13 +36,13 @@ function bothChart({ name, measures, against }) {
   if (!measures || !against.measures) return null;
   const [first, second] = [carried(measures), carried(against.measures)];
   const line = (curve, colour, title) => ({ kind: "line", colour, name: truncated(title, 40), points: curve.map(({ d, xi }) => [d, xi]) });
-  const rows = first.map((one) => [one, second.find(({ d }) => d === one.d)]).filter(([, other]) => other);
+  const rows = first.map((one) => [one, second.find(({ from, to }) => from === one.from && to === one.to)]).filter(([, other]) => other);
   return chart({
     title: "Similarity by distance, ξ, of both",
     caption: `${truncated(name, 40)}: ${courseWords(first)} ${truncated(against.name, 40)}: ${courseWords(second)}`,
-    plots: [{ x: { label: "hops", integer: true }, y: { zero: true }, series: [line(first, "near", name), line(second, "far", against.name)] }],
+    plots: [{ x: hopAxis(measures.distance.at(-1) ?? 0), y: { zero: true }, series: [line(first, "near", name), line(second, "far", against.name)] }],
     columns: ["hops", "pairs", truncated(name, 20), truncated(against.name, 20), "change"],
-    rows: rows.map(([one, other]) => [one.d, withSeparators(one.pairs), one.xi.toFixed(4), other.xi.toFixed(4), signed(other.xi - one.xi, 4)]),
+    rows: rows.map(([one, other]) => [rangeText(one), withSeparators(one.pairs), one.xi.toFixed(4), other.xi.toFixed(4), signed(other.xi - one.xi, 4)]),
   });
 }
 
@@ -54,22 +54,24 @@ function courseWords(curve) {
   return `${kind === "turns" ? `${way} until ${atHops(at)}` : words[kind]} (${change}).`;
 }
 
+const grouped = (value, digits) => withSeparators(signed(value, digits));
+
 function bothScores({ name, measures, classification, against }) {
   const rows = [];
   const add = (text, a, b, digits) => {
-    if (Number.isFinite(a) && Number.isFinite(b)) rows.push([text, signed(a, digits), signed(b, digits), signed(b - a, digits)]);
+    if (Number.isFinite(a) && Number.isFinite(b)) rows.push([text, ...[a, b, b - a].map((value) => grouped(value, digits))]);
   };
   for (const [key, text] of [["f1_macro", "F1-macro"], ["f1_micro", "F1-micro"], ["accuracy", "accuracy"]]) {
     add(text, classification?.[key].mean, against.classification?.[key].mean, 3);
   }
-  add("rank correlation of distance and similarity", measures?.spearman, against.measures?.spearman, 3);
+  add("rank correlation", measures?.spearman, against.measures?.spearman, 3);
   for (const key of ["cohesion", "separation"]) {
     const [a, b] = [measures?.[key], against.measures?.[key]];
     add(key, a, b, Math.max(Math.abs(a), Math.abs(b)) < 1000 ? 1 : 0);
   }
   if (!rows.length) return null;
   const scores = card("Scores of both", table(["", truncated(name, 24), truncated(against.name, 24), "change"], rows, (column) => column > 0));
-  scores.classList.add("scores");
+  scores.classList.add("scores", "wide");
   return scores;
 }
 
@@ -79,7 +81,9 @@ function bothSettings({ name, settings, against }) {
   const text = (value) => (value === undefined || value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
   const keys = [...new Set([...Object.keys(settings), ...Object.keys(other)])].filter((key) => text(settings[key]) !== text(other[key]));
   if (!keys.length || !Object.keys(settings).length || !Object.keys(other).length) return null;
-  return card("Settings that differ", table(["", truncated(name, 24), truncated(against.name, 24)], keys.map((key) => [key, text(settings[key]), text(other[key])]), () => false));
+  const differing = card("Settings that differ", table(["", truncated(name, 24), truncated(against.name, 24)], keys.map((key) => [key, text(settings[key]), text(other[key])]), () => false));
+  differing.classList.add("wide");
+  return differing;
 }
 
 // The most similar nodes of the selected node in either embedding: kept and lost.

@@ -29,7 +29,7 @@ async function unpack(text) {
     rows: rows ? decodeRows(rows, head.shown) : null,
     columns: head.columns.map((column) => ({ ...column, values: types[column.kind](column.section) })),
     positions: Object.fromEntries([...head.map.layouts.map(({ name }) => name), "against"].map((name) => [name, section(name, Uint16Array)])),
-    graph: edges ? decodeEdges(edges, head.shown) : null,
+    graph: edges ? decodeEdges(edges, head.shown, head.directed) : null,
     index: distances && { ...distances, hops: section("distances", distances.bytes === 1 ? Uint8Array : Uint16Array) },
     own: vectors("", head.similarity),
     other: head.against && vectors("against-", head.against.similarity),
@@ -64,30 +64,31 @@ function decodeRows(bytes, nodes) {
   return rows;
 }
 
-// Compressed sparse rows: the neighbours of node i are targets[starts[i] .. starts[i + 1]].
-function decodeEdges(bytes, nodes) {
+// Compressed sparse rows: the neighbours of node i, or the nodes it has arcs to, are
+// targets[starts[i] .. starts[i + 1]].
+function decodeEdges(bytes, nodes, directed) {
   const starts = new Uint32Array(nodes + 1);
   const eachEdge = (each) => {
     const number = varints(bytes);
     for (let node = 0; node < nodes; node++) {
-      let other = node;
+      let other = directed ? 0 : node;
       for (let left = number(); left > 0; left--) each(node, (other += number()));
     }
   };
   let edges = 0;
   eachEdge((a, b) => {
     starts[a + 1]++;
-    starts[b + 1]++;
+    if (!directed) starts[b + 1]++;
     edges++;
   });
   for (let node = 0; node < nodes; node++) starts[node + 1] += starts[node];
   const next = starts.slice();
-  const targets = new Uint32Array(2 * edges);
+  const targets = new Uint32Array(starts[nodes]);
   eachEdge((a, b) => {
     targets[next[a]++] = b;
-    targets[next[b]++] = a;
+    if (!directed) targets[next[b]++] = a;
   });
-  return { starts, targets, edges };
+  return { starts, targets, edges, directed };
 }
 
 // Nodes of the page are numbered from 0; a row is a node's place among all nodes of the graph.

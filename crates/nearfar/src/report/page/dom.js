@@ -10,17 +10,20 @@ function element(name, attributes = {}, ...children) {
   return created;
 }
 
-const withSeparators = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+function withSeparators(number) {
+  const [whole, ...decimals] = String(number).split(".");
+  return [whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"), ...decimals].join(".");
+}
 
 // A number with few significant digits and a typographic minus.
 function formatNumber(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return (value < 0 ? "−" : "") + withSeparators(size);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e6)
+  const text = size !== 0 && (size < 1e-3 || size >= 1e9)
     ? value.toExponential(digits - 1)
     : value.toFixed(Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size || 1)))));
-  return text.replace(/-/g, "−");
+  return withSeparators(text).replace(/-/g, "−");
 }
 
 // A table; the text of `fitted` ones is cut where it does not fit.

@@ -48,12 +48,8 @@ function svgOf(map) {
     }
     svg.append(...groups.values());
   }
-  if (view.names && map.namesOf) {
-    for (const { group, x, y } of map.namesOf.places) {
-      const text = truncated(colouring.groups[group].text, 28);
-      if (!map.drawnNames.includes(text)) continue;
-      svg.append(svgElement("text", { x: (place.left + x * place.side) / ratio, y: (place.top - y * place.side) / ratio, "text-anchor": "middle", "font-size": 12, "font-weight": 600, fill: themed(INK).text, stroke: themed(INK).halo, "stroke-width": 3, "paint-order": "stroke" }, text));
-    }
+  for (const { text, left, bottom } of (view.names && map.drawnNames) || []) {
+    svg.append(svgElement("text", { x: left / ratio, y: bottom / ratio, "font-size": 12, "font-weight": 600, fill: themed(INK).text, stroke: themed(INK).halo, "stroke-width": 3, "paint-order": "stroke" }, text));
   }
   return new XMLSerializer().serializeToString(svg);
 }

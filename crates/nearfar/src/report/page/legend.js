@@ -15,7 +15,7 @@ function colourBar({ low, high, at, log }, [before = "", after = ""] = []) {
     context.fillStyle = `rgb(${at(x / 127).join(" ")})`;
     context.fillRect(x, 0, 1, 1);
   }
-  return [before, low, bar, high, after, log ? "logarithmic" : ""];
+  return [`${before} ${low}`.trim(), bar, `${high}${after}`, log ? "logarithmic" : ""];
 }
 
 // A legend to read: of hops, or of a scale.
@@ -58,7 +58,7 @@ function activeLegend(parent, colouring, changed) {
   };
   const distinct = CLASSES.light.length;
   const [first, rest] = [colouring.groups.slice(0, distinct), colouring.groups.slice(distinct)];
-  const more = element("details", {}, element("summary", {}, `${withSeparators(rest.length)} more, in grey`),
+  const more = element("details", {}, element("summary", {}, `${withSeparators(rest.length)} more, in ${colouring.repeats ? "the same colours again" : "grey"}`),
     element("div", { class: "legend" }, ...rest.slice(0, MAX_MORE).map((group, at) => entry(group, at + distinct))));
   const all = element("button", { type: "button", onclick: () => {
     const hide = view.hidden.size < colouring.groups.length;

@@ -2,7 +2,10 @@
 // names, and the ring and id of the selected node are drawn with the canvas API.
 
 const MAX_EDGES = 12000;
+// Square pixels for each edge from which on edges are drawn at their darkest.
+const EDGE_AREA = 150;
 const MAX_SELECTED_EDGES = 500;
+const SELECTED_FONT = (ratio) => `600 ${13 * ratio}px system-ui, sans-serif`;
 // From so many nodes in view on, their density is drawn.
 const DENSE = 60000;
 
@@ -111,8 +114,9 @@ class PointMap {
     this.drawNodes();
     layer.getContext("2d").putImageData(this.image, 0, 0);
     context.drawImage(layer, 0, 0);
-    if (this.filtered && view.names) drawNames(this);
-    if (view.selected !== null) this.drawSelected();
+    const selected = view.selected === null ? null : this.selectedLabel();
+    if (this.filtered && view.names) drawNames(this, selected);
+    if (selected) this.drawSelected(selected);
     if (this.filtered) drawArea(this);
     canvas.dataset.drawn = String(Number(canvas.dataset.drawn ?? 0) + 1);
   }
@@ -160,7 +164,10 @@ class PointMap {
       context.stroke();
     };
     if (graph.edges <= (this.filtered ? MAX_EDGES : MAX_EDGES / 20)) {
-      lines(allEdges(graph), themed(INK).edge, graph.edges < 1000 ? 1 : 0.6);
+      // The fainter, the more of them there are to the area.
+      const share = (this.canvas.clientWidth * this.canvas.clientHeight) / (EDGE_AREA * graph.edges);
+      const alpha = Math.round(255 * Math.max(0.02, Math.min(0.1, 0.1 * share)));
+      lines(allEdges(graph), themed(INK).text + alpha.toString(16).padStart(2, "0"), graph.edges < 1000 ? 1 : 0.6);
     }
     if (view.selected !== null && degree(graph, view.selected) <= MAX_SELECTED_EDGES) {
       lines(edgesOf(graph, view.selected), themed(INK).spoke, 0.7);
@@ -186,20 +193,28 @@ class PointMap {
     return group < CLASSES.light.length ? colouring.colour(group) : rgb(themed(STRONG));
   }
 
-  drawSelected() {
-    const { context, data } = this;
+  // The ring of the selected node, and its id beside it: { x, y, radius, text, left, top, width, height }.
+  selectedLabel() {
+    const { context, canvas, data } = this;
     const { x, y } = this.pixelOf(view.selected);
-    const radius = Math.max(this.radius, 2 * devicePixelRatio);
+    const radius = Math.max(this.radius, 2 * devicePixelRatio) + 3 * devicePixelRatio;
+    const text = truncated(idOf(data, view.selected), 30);
+    context.font = SELECTED_FONT(devicePixelRatio);
+    const [width, height] = [context.measureText(text).width, 13 * devicePixelRatio];
+    const right = x + radius + 4 * devicePixelRatio;
+    const left = Math.min(right, canvas.width - width - 4);
+    return { x, y, radius, text, left, top: y - (left < right ? 2 : 0.6) * height, width, height };
+  }
+
+  drawSelected({ x, y, radius, text, left, top, height }) {
+    const { context } = this;
     context.beginPath();
-    context.arc(x, y, radius + 3 * devicePixelRatio, 0, 2 * Math.PI);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
     context.strokeStyle = themed(INK).text;
     context.lineWidth = 2 * devicePixelRatio;
     context.stroke();
-    const text = truncated(idOf(data, view.selected), 30);
-    context.font = `600 ${13 * devicePixelRatio}px system-ui, sans-serif`;
-    const right = x + radius + 7 * devicePixelRatio;
-    const left = Math.min(right, this.canvas.width - context.measureText(text).width - 4);
-    drawText(context, text, left, y - (left < right ? 14 : -4) * devicePixelRatio);
+    context.font = SELECTED_FONT(devicePixelRatio);
+    drawText(context, text, left, top + 0.9 * height);
   }
 
   // The nearest visible node within `reach` pixels of a position.
@@ -231,7 +246,7 @@ function drawText(context, text, x, y) {
 function* allEdges(graph) {
   for (let node = 0; node + 1 < graph.starts.length; node++) {
     for (let edge = graph.starts[node]; edge < graph.starts[node + 1]; edge++) {
-      if (graph.targets[edge] > node) yield [node, graph.targets[edge]];
+      if (graph.directed || graph.targets[edge] > node) yield [node, graph.targets[edge]];
     }
   }
 }

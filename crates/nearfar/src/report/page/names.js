@@ -34,27 +34,34 @@ function namePlaces(map) {
   return sums.map(([x, y, count], group) => ({ group, x: x / count / 65535, y: y / count / 65535 }));
 }
 
-// Draws names, the largest groups first, that do not cover others: a dozen, and more as one zooms in.
-function drawNames(map) {
+// Draws names above or below their places, the largest groups first, that do not cover others or the id of the
+// selected node: a dozen, and more as one zooms in.
+function drawNames(map, selected) {
   const { context, canvas, colouring, place } = map;
   if (map.namesOf?.colouring !== colouring || map.namesOf.layout !== map.layout) {
     map.namesOf = { colouring, layout: map.layout, places: namePlaces(map) };
   }
   const size = 12 * devicePixelRatio;
   context.font = `600 ${size}px system-ui, sans-serif`;
-  const taken = [];
+  const taken = selected ? [selected, { left: selected.x - selected.radius, top: selected.y - selected.radius, width: 2 * selected.radius, height: 2 * selected.radius }] : [];
   const most = Math.round(12 * Math.max(1, view.zoom));
   map.drawnNames = [];
+  const isInside = ({ left, top, width }) => left >= 0 && top >= 0 && left + width <= canvas.width && top + size <= canvas.height;
+  const covers = (box, other) => box.left < other.left + other.width + 6 && other.left < box.left + box.width + 6
+    && box.top < other.top + other.height + 4 && other.top < box.top + size + 4;
   for (const { group, x, y } of map.namesOf.places) {
     if (view.hidden.has(group) || map.drawnNames.length >= most) continue;
+    if (view.highlight !== null && view.highlight !== group) continue;
     const text = truncated(colouring.groups[group].text, 28);
     const width = context.measureText(text).width;
-    const box = { left: place.left + x * place.side - width / 2, top: place.top - y * place.side - size / 2, width, height: size };
-    const inside = box.left >= 0 && box.top >= 0 && box.left + width <= canvas.width && box.top + size <= canvas.height;
-    const covers = (other) => box.left < other.left + other.width + 6 && other.left < box.left + width + 6 && box.top < other.top + size + 4 && other.top < box.top + size + 4;
-    if (!inside || taken.some(covers)) continue;
+    const middle = place.top - y * place.side;
+    const boxAt = (top) => ({ left: place.left + x * place.side - width / 2, top, width, height: size });
+    const free = (box) => isInside(box) && !taken.some((other) => covers(box, other));
+    const box = [middle - map.radius - 1.3 * size, middle + map.radius + 0.3 * size].map(boxAt).find(free);
+    if (!box) continue;
     taken.push(box);
-    map.drawnNames.push(text);
-    drawText(context, text, box.left, box.top + size * 0.85);
+    const drawn = { text, left: box.left, bottom: box.top + size * 0.85 };
+    map.drawnNames.push(drawn);
+    drawText(context, text, drawn.left, drawn.bottom);
   }
 }

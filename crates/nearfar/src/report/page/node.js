@@ -8,7 +8,7 @@ function selectionOf(data, node) {
   return { node, hops, similarities, curve: hops && curveOf(hops, similarities.sigma, node) };
 }
 
-// The mean similarity at each distance from the node.
+// The mean similarity at each distance from the node, or in each range of distances: { from, to, d, mean, count }.
 function curveOf(hops, similarity, node) {
   const sums = [];
   hops.forEach((hop, other) => {
@@ -17,7 +17,16 @@ function curveOf(hops, similarity, node) {
     sums[hop].count++;
     sums[hop].sum += similarity[other];
   });
-  return sums.map(({ count, sum }, hop) => [hop, sum / count, count]).filter(Boolean);
+  const curve = [];
+  let range = null;
+  sums.forEach(({ count, sum }, hop) => {
+    range ??= { from: hop, hops: 0, count: 0, sum: 0 };
+    Object.assign(range, { to: hop, hops: range.hops + hop * count, count: range.count + count, sum: range.sum + sum });
+    if (!rangeEnds(range.from, hop, sums.length - 1) && hop < sums.length - 1) return;
+    curve.push({ from: range.from, to: hop, d: range.hops / range.count, mean: range.sum / range.count, count: range.count });
+    range = null;
+  });
+  return curve;
 }
 
 // The nodes of the largest values, without one node.
@@ -37,7 +46,8 @@ function nearest(values, node, count) {
 // The most and the least similar nodes.
 const extremes = (values, node, count) => [nearest(values, node, count), nearest(values.map((value) => -value), node, count)];
 
-const hopText = (hop) => (hop === UNREACHED ? "unconnected" : hop === 1 ? "1 hop" : `${hop} hops`);
+const hopText = (hop) => (hop === UNREACHED ? "unconnected" : hop === 1 ? "1 hop" : `${withSeparators(hop)} hops`);
+const hopCell = (hop) => (hop === UNREACHED ? "none" : withSeparators(hop));
 
 // A button with the id of a node that selects it.
 function nodeButton(data, node, select) {
@@ -50,10 +60,10 @@ function nodeTable(title, data, nodes, values, { hops }, digits, select) {
   const rows = nodes.map((other) => [
     nodeButton(data, other, select),
     values[other].toFixed(digits).replace("-", "−"),
-    ...(hops ? [hopText(hops[other])] : []),
+    ...(hops ? [hopCell(hops[other])] : []),
     ...(labelColumn(data) ? [element("span", { class: "label name", dir: "auto", title: truncated(labelOf(data, other), 300) }, truncated(labelOf(data, other)))] : []),
   ]);
-  const columns = ["node", "similarity", ...(hops ? [data.graph ? "distance" : "distance, estimated"] : []), ...(labelColumn(data) ? ["label"] : [])];
+  const columns = ["node", "similarity", ...(hops ? [data.graph ? "hops" : "hops, about"] : []), ...(labelColumn(data) ? ["label"] : [])];
   return card(title, table(columns, rows, (column) => column === 1 || (hops && column === 2), true));
 }
 
@@ -62,20 +72,20 @@ const FEWEST_NODES = 5;
 
 function curveChart(data, { curve }) {
   const { measures } = data.head;
-  const drawn = curve.filter(([hop, , count]) => hop === 1 || count >= FEWEST_NODES);
-  const series = [{ kind: "line", colour: "near", name: "this node", points: drawn.map(([hop, mean]) => [hop, mean]) }];
-  if (measures) {
-    const list = carried(measures);
+  const drawn = curve.filter(({ from, count }) => from === 1 || count >= FEWEST_NODES);
+  const series = [{ kind: "line", colour: "near", name: "this node", points: drawn.map(({ d, mean }) => [d, mean]) }];
+  const all = measures ? carried(measures) : [];
+  if (all.length) {
     series.unshift(
-      { kind: "band", points: list.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
-      { kind: "line", colour: "far", name: "all nodes, ± 1 standard deviation", points: list.map(({ d, xi }) => [d, xi]) });
+      { kind: "band", points: all.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
+      { kind: "line", colour: "far", name: "all nodes ± standard deviation", points: all.map(({ d, xi }) => [d, xi]) });
   }
   const left = curve.length > drawn.length ? ` Means of fewer than ${FEWEST_NODES} nodes are in the table only.` : "";
   return chart({
     title: "Similarity by distance",
     caption: `Mean of σ(z·z) over the nodes at each distance.${left}`,
-    plots: [{ x: { label: "hops", integer: true }, y: { zero: true }, series }],
+    plots: [{ x: hopAxis(Math.max(curve.at(-1).to, all.at(-1)?.to ?? 0)), y: { zero: true }, series }],
     columns: ["hops", "nodes", "mean similarity"],
-    rows: curve.map(([hop, mean, count]) => [hop, withSeparators(count), formatNumber(mean)]),
+    rows: curve.map((one) => [rangeText(one), withSeparators(one.count), formatNumber(one.mean)]),
   });
 }

@@ -11,7 +11,7 @@ function facts(head) {
   const list = [["Nodes", withSeparators(head.nodes), head.graph ? `${withSeparators(head.graph.edges_undirected)} edges` : "no graph given"],
     ["Dimensions", `${head.dim}`, "of each vector"]];
   const { graph, measures, classification, links } = head;
-  if (graph) list.push(["Mean distance", formatNumber(graph.mean_distance), `hops; diameter ${graph.diameter_exact ? "" : "at least "}${graph.diameter}`]);
+  if (graph) list.push(["Mean distance", formatNumber(graph.mean_distance), `hops; diameter ${graph.diameter_exact ? "" : "at least "}${withSeparators(graph.diameter)}`]);
   if (measures) list.push(["Rank correlation", formatNumber(measures.spearman), "Spearman, of distance and similarity: −1 if similarity falls strictly with distance, 0 if unrelated"]);
   if (classification) list.push(["F1-macro", classification.f1_macro.mean.toFixed(3), `${classification.classes} classes, logistic regression`]);
   if (links) list.push(["Link AUC", links.auc.mean.toFixed(3), "held-out edges"]);
@@ -57,25 +57,39 @@ function graphCard(graph) {
     ["components", withSeparators(graph.components)],
     ["largest component", `${withSeparators(graph.largest_component)} nodes`],
     ["isolated nodes", withSeparators(graph.isolated)],
-    ["diameter", (graph.diameter_exact ? "" : "at least ") + graph.diameter],
+    ["diameter", (graph.diameter_exact ? "" : "at least ") + withSeparators(graph.diameter)],
     ["mean distance", formatNumber(graph.mean_distance)],
     ...(graph.classes ? [["classes", graph.classes]] : []),
   ]));
 }
 
+// Of many distances, those of about MOST_BARS ranges of equal width.
+const MOST_BARS = 60;
+
 function distanceChart(graph) {
-  const pairs = Object.entries(graph.distance_histogram).map(([hops, count]) => [Number(hops), count]);
-  const total = pairs.reduce((sum, [, count]) => sum + count, graph.unreachable_pairs);
+  const single = Object.entries(graph.distance_histogram).map(([hops, count]) => [Number(hops), count]);
+  const most = single.at(-1)?.[0] ?? 0;
+  const width = most > MOST_BARS ? roundStep(most / MOST_BARS) : 1;
+  const pairs = [];
+  for (const [hops, count] of single) {
+    const at = Math.ceil(hops / width) - 1;
+    pairs[at] ??= { from: at * width + 1, to: (at + 1) * width, count: 0 };
+    pairs[at].count += count;
+  }
+  const bars = pairs.filter(Boolean);
+  const total = bars.reduce((sum, { count }) => sum + count, graph.unreachable_pairs);
   const sampled = graph.distance_sources < graph.nodes ? `Estimated from ${withSeparators(graph.distance_sources)} nodes. ` : "";
-  const unconnected = graph.unreachable_pairs ? `${(100 * graph.unreachable_pairs / total).toFixed(1)} % of pairs are unconnected.` : "";
+  const wide = width > 1 ? `Each bar is of ${width} distances. ` : "";
+  const share = 100 * graph.unreachable_pairs / total;
+  const unconnected = graph.unreachable_pairs ? `${share < 0.05 ? "Less than 0.1" : share.toFixed(1)} % of pairs are unconnected.` : "";
   return chart({
-    title: "Distance distribution", caption: sampled + unconnected,
+    title: "Distance distribution", caption: wide + sampled + unconnected,
     plots: [{
       x: { label: "hops", integer: true }, y: { zero: true },
-      series: [{ kind: "bars", points: pairs.map(([hops, count]) => [hops, 100 * count / total]), name: "pairs, %" }],
+      series: [{ kind: "bars", points: bars.map(({ from, to, count }) => [(from + to) / 2, 100 * count / total]), name: "pairs, %" }],
     }],
     columns: ["hops", "pairs", "%"],
-    rows: pairs.map(([hops, count]) => [hops, withSeparators(count), (100 * count / total).toFixed(2)]),
+    rows: bars.map(({ count, ...range }) => [rangeText(range), withSeparators(count), (100 * count / total).toFixed(2)]),
   });
 }
 
@@ -96,15 +110,15 @@ function similarityChart(measures) {
     title: "Similarity by distance, ξ",
     caption: courseCaption(measures, curve),
     plots: [{
-      x: { label: "hops", integer: true }, y: { zero: true },
+      x: hopAxis(curve.at(-1).to), y: { zero: true },
       series: [
         { kind: "band", points: curve.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
-        { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z), ± 1 standard deviation over pairs" },
+        { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z) ± standard deviation over pairs" },
       ],
     }],
     columns: ["hops", sampled ? "pairs, estimated" : "pairs", "ξ", ...(sampled ? ["± 95 %"] : []), "standard deviation"],
-    rows: curve.map(({ d, pairs, xi, interval, std }) =>
-      [d, withSeparators(pairs), xi.toFixed(4), ...(sampled ? [fixed(interval)] : []), std.toFixed(4)]),
+    rows: curve.map(({ from, to, pairs, xi, interval, std }) =>
+      [rangeText({ from, to }), withSeparators(pairs), xi.toFixed(4), ...(sampled ? [fixed(interval)] : []), std.toFixed(4)]),
   });
 }
 

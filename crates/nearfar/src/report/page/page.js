@@ -12,6 +12,7 @@ function start(data) {
     element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, explanation)))));
   find("main").hidden = false;
   find("numbers").append(...numberCards(head));
+  find("numbers").parentElement.hidden = !find("numbers").firstChild;
   find("settings").append(...settingCards(head));
   find("notes").append(...notes(data).map((note) => element("li", {}, note)));
 
@@ -23,6 +24,7 @@ function start(data) {
   const colourBoth = head.against ? startComparison(data, null, options) : null;
   find("hops-figure").hidden = !hasHops;
   if (data.index) find("hops-title").textContent = "Distance: hops in the graph, estimated";
+  else if (head.directed) find("hops-title").textContent = "Distance: hops along the edges from the node";
   let selection = null;
   let colouring = null;
 
@@ -99,6 +101,7 @@ function start(data) {
   }
 
   function describeLayout() {
+    shapeMaps(data);
     const { detail, title } = head.map.layouts.find(({ name }) => name === view.layout);
     find("map-note").textContent = `${title}, ${detail}.`;
   }
@@ -166,7 +169,7 @@ function start(data) {
     const reached = hops ? hops.reduce((count, hop) => count + (hop > 0), 0) : 0;
     const details = [
       ...data.columns.map((column) => [truncated(column.name, 40), truncated(valueText(column, node))]).filter(([, text]) => text).map(([name, text]) => (text.startsWith(name) ? text : `${name} ${text}`)),
-      hops && `${withSeparators(reached)} reachable nodes${head.shown < head.nodes ? " on the map" : ""}, the farthest at ${hops.reduce((a, b) => Math.max(a, b), 0)} hops`,
+      hops && `${withSeparators(reached)} reachable nodes${head.shown < head.nodes ? " on the map" : ""}, the farthest at ${withSeparators(hops.reduce((a, b) => Math.max(a, b), 0))} hops`,
     ].filter(Boolean);
     find("selected").replaceChildren("Node ",
       element("span", { class: "name", dir: "auto" }, truncated(idOf(data, node), 300)),
@@ -221,8 +224,9 @@ function start(data) {
   }
 
   document.documentElement.dataset.ready = "true";
+  performance.mark("ready");
   // For tests and the browser console.
-  globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, all: maps, select, showArea, selection: () => selection, svg: () => svgOf(main), csv: (nodes) => csvOf(data, nodes), sentences: { carried, courseOf, courseSentence, trainingCaption } };
+  globalThis.nearfar = { data, view, maps: { main, hops: hopsMap, similarity: similarityMap }, all: maps, select, showArea, selection: () => selection, svg: () => svgOf(main), csv: (nodes) => csvOf(data, nodes), sentences: { carried, courseSentence, courseCaption, trainingCaption }, palettes: { CLASSES, DIVERGING, SEQUENTIAL } };
 }
 
 // The node selected at first: of high degree but not a hub, or without a graph that of the largest norm.

@@ -89,7 +89,7 @@ function searchBox(data, select) {
     list.replaceChildren(...found.map(({ row, node }, at) =>
       element("li", { role: "option", id: `found-${at}`, onpointerdown: (event) => { event.preventDefault(); take(found[at]); } },
         element("span", { class: "name", dir: "auto" }, truncated(idOfRow(row))), " ",
-        element("span", {}, node === null ? "not on the map" : truncated(labelOf(data, node), 40)))));
+        element("span", { class: "label" }, node === null ? "not on the map" : truncated(labelOf(data, node), 40)))));
     list.hidden = found.length === 0;
     input.setAttribute("aria-expanded", String(found.length > 0));
     say(query && !found.length ? "No node has such an id." : "");

@@ -1,25 +1,57 @@
 // Sentences about numbers. A mean is worth a sentence if it is over enough pairs: 1 000, or 1 % of all.
-// Of sampled pairs, ten for each source: a rare distance is seen from few sources, so its pairs are alike.
+// Every node of a connected graph has nodes at all distances up to half of the diameter. Larger ones may be
+// seen from few sources, so that their pairs are alike: of a sample, ten pairs for each source are asked.
 
 const ENOUGH_PAIRS = 1000;
 const ENOUGH_SHARE = 0.01;
-const enoughPairs = (measures) => (measures.counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * measures.sources));
+// Means of wider intervals, ± this, are left out.
+const WIDEST = 0.1;
+const enoughPairs = ({ counted, sources }, half) => (half || counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * sources));
 
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
-// The distances of a curve with enough compared pairs: { d, xi, std, pairs, compared, interval }. Of
-// sampled measures, `pairs` are estimates and `compared` is what was compared.
+// The ranges of distances up to `most` hops: single ones, or from MANY_HOPS on, each of a fifth of its
+// distance.
+const MANY_HOPS = 60;
+const rangeEnds = (first, last, most) => most < MANY_HOPS || last - first + 1 >= Math.floor(first / 5);
+
+// The distances of a curve with enough compared pairs: { from, to, d, xi, std, pairs, compared, interval },
+// where d is the mean of a range. Of sampled measures, `pairs` are estimates and `compared` is what was compared.
 function carried(measures) {
   const share = measures.counted === "all" ? 1 : measures.sources / measures.nodes;
   const total = measures.pairs.reduce((sum, pairs) => sum + pairs, 0);
-  const enough = Math.min(enoughPairs(measures), ENOUGH_SHARE * total * share);
-  return measures.distance
-    .map((d, at) => ({
-      d, xi: measures.xi[at], std: measures.xi_std[at], pairs: measures.pairs[at],
-      compared: Math.round(measures.pairs[at] * share), interval: measures.interval?.xi[at] ?? 0,
-    }))
-    .filter((one) => one.compared >= enough && Number.isFinite(one.xi));
+  const most = measures.distance.at(-1) ?? 0;
+  const enough = (d) => Math.min(enoughPairs(measures, 2 * d <= most), ENOUGH_SHARE * total * share);
+  const curve = [];
+  let range = null;
+  measures.distance.forEach((d, at) => {
+    const [pairs, xi, std, interval] = [measures.pairs[at], measures.xi[at], measures.xi_std[at], measures.interval?.xi[at] ?? 0];
+    if (!Number.isFinite(xi)) return;
+    // Few pairs would say nothing among so many.
+    if (range && pairs > 10 * range.pairs) range = null;
+    range ??= { from: d, pairs: 0, d: 0, xi: 0, square: 0, interval: 0 };
+    range.to = d;
+    range.pairs += pairs;
+    for (const [name, value] of Object.entries({ d, xi, square: std * std + xi * xi, interval })) range[name] += pairs * value;
+    const isEnough = range.pairs * share >= enough(d);
+    if (!rangeEnds(range.from, d, most) || (!isEnough && most >= MANY_HOPS)) return;
+    const means = meansOf(range, share);
+    if (isEnough && means.interval <= WIDEST) curve.push(means);
+    range = null;
+  });
+  return curve;
 }
+
+// The means of a range, from sums over its pairs. The interval is at most the mean of those of its distances.
+function meansOf({ from, to, pairs, d, xi, square, interval }, share) {
+  const mean = xi / pairs;
+  const std = Math.sqrt(Math.max(0, square / pairs - mean * mean));
+  return { from, to, d: d / pairs, xi: mean, std, pairs, compared: Math.round(pairs * share), interval: interval / pairs };
+}
+
+// The most steps against the way of a curve that is steady, as a share of it; and the least turn.
+const MOST_AGAINST = 0.2;
+const LEAST_TURN = 0.1;
 
 // What a curve of means does: "falls", "rises", "flat", "turns" (with the distance of its extreme), or
 // "one" if there is a single distance. Changes within the intervals, or of less than 0.01, are none.
@@ -28,18 +60,30 @@ function courseOf(curve) {
   const [first, last] = [curve[0], curve.at(-1)];
   const differs = (a, b) => Math.abs(a.xi - b.xi) > Math.max(0.01, a.interval + b.interval);
   const extreme = (sign) => curve.reduce((best, one) => (sign * one.xi > sign * best.xi ? one : best));
-  const turns = (one) => one !== first && one !== last && differs(one, first) && differs(one, last);
   const [highest, lowest] = [extreme(1), extreme(-1)];
+  const apart = (a, b) => differs(a, b) && Math.abs(a.xi - b.xi) > LEAST_TURN * (highest.xi - lowest.xi);
+  const turns = (one) => apart(one, first) && apart(one, last);
   if (turns(highest) && turns(lowest)) return { kind: "varies" };
-  if (turns(highest)) return { kind: "turns", at: highest, way: "rises" };
-  if (turns(lowest)) return { kind: "turns", at: lowest, way: "falls" };
-  if (!differs(first, last)) return { kind: "flat" };
+  // Whether steps against the way from one place to another are small beside it.
+  const steady = (from, to) => {
+    const part = curve.slice(curve.indexOf(from), curve.indexOf(to) + 1);
+    const against = part.slice(1).reduce((sum, one, at) => {
+      const [step, way] = [one.xi - part[at].xi, to.xi - from.xi];
+      return sum + (step * way < 0 && differs(one, part[at]) ? Math.abs(step) : 0);
+    }, 0);
+    return against <= MOST_AGAINST * Math.abs(to.xi - from.xi);
+  };
+  const turn = [highest, lowest].find(turns);
+  if (turn) return steady(first, turn) && steady(turn, last) ? { kind: "turns", at: turn, way: turn === highest ? "rises" : "falls" } : { kind: "varies" };
+  if (!differs(highest, lowest)) return { kind: "flat" };
+  if (!differs(first, last) || !steady(first, last)) return { kind: "varies" };
   return { kind: last.xi < first.xi ? "falls" : "rises" };
 }
 
 const pairCount = (one) => `${withSeparators(one.pairs)} pairs`;
 const meanText = (one) => signed(one.xi) + (one.interval > 0 ? ` ± ${formatNumber(one.interval, 1)}` : "");
-const atHops = (one) => `${one.d} ${one.d === 1 ? "hop" : "hops"}`;
+const rangeText = ({ from, to }) => (from === to ? withSeparators(from) : `${withSeparators(from)}–${withSeparators(to)}`);
+const atHops = (one) => `${rangeText(one)} ${one.to === 1 ? "hop" : "hops"}`;
 
 // One sentence: how similarity changes with distance.
 function courseSentence(curve) {
@@ -68,10 +112,12 @@ function courseCaption(measures, curve) {
   };
   const course = courseOf(curve);
   const turn = course.kind === "turns" && `It ${course.way} until ${atHops(course.at)} and ${course.way === "falls" ? "rises" : "falls"} beyond.`;
-  const pairs = measures.counted === "all" ? "All pairs of connected nodes."
+  const pairs = measures.counted === "all" ? "All pairs of connected nodes, each in both directions."
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
-  const left = measures.distance.filter((d) => !curve.some((one) => one.d === d));
-  const missing = left.length ? `${listOfNumbers(left)} hops: left out, with fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures))}${measures.counted === "all" ? "" : " compared"}.` : "";
+  const left = measures.distance.filter((d) => !curve.some(({ from, to }) => d >= from && d <= to));
+  const wide = measures.interval ? ` or with an interval of more than ± ${WIDEST}` : "";
+  const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures, false))}${measures.counted === "all" ? "" : " compared"}${wide}`;
+  const missing = left.length ? `${listOfNumbers(left)} ${left.length === 1 && left[0] === 1 ? "hop" : "hops"}: left out, with ${few}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
 }
 
@@ -82,10 +128,10 @@ function listOfNumbers(numbers) {
     if (runs.length && runs.at(-1)[1] === number - 1) runs.at(-1)[1] = number;
     else runs.push([number, number]);
   }
-  return runs.map(([a, b]) => (a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a}–${b}`)).join(", ");
+  return runs.map(([a, b]) => (b === a + 1 ? `${a}, ${b}` : rangeText({ from: a, to: b }))).join(", ");
 }
 
-// What loss and λ do over the epochs.
+// What loss and λ do over the epochs. Changes of less than a tenth of the range of the loss are none.
 function trainingCaption(epochs) {
   const known = epochs.filter((epoch) => Number.isFinite(epoch.loss));
   if (known.length < 2) return "";
@@ -93,24 +139,25 @@ function trainingCaption(epochs) {
   const extreme = (list, sign) => list.reduce((best, epoch) => (sign * epoch.loss > sign * best.loss ? epoch : best));
   const low = extreme(known, -1);
   const peak = extreme(known.slice(known.indexOf(low)), 1);
-  const number = (value) => formatNumber(value);
-  const differ = (a, b) => Math.abs(a.loss - b.loss) > 0.005 * Math.abs(a.loss);
+  const spread = extreme(known, 1).loss - low.loss;
+  const differ = (a, b) => Math.abs(a.loss - b.loss) > Math.max(0.1 * spread, 0.005 * Math.abs(a.loss));
   // What λ does from one epoch to another.
-  const lambdaFrom = (a, b) => (Number.isFinite(a.l2) && Number.isFinite(b.l2) && Math.abs(b.l2 - a.l2) > 0.02 * a.l2 ? Math.sign(b.l2 - a.l2) : 0);
+  const lambdaFrom = (a, b) => (Number.isFinite(a.l2) && Number.isFinite(b.l2) && Math.abs(b.l2 - a.l2) > 0.1 * a.l2 ? Math.sign(b.l2 - a.l2) : 0);
   const steps = [];
-  const step = (a, b) => {
-    const way = b.loss > a.loss ? "rises" : "falls";
-    const along = lambdaFrom(a, b);
-    const same = along !== 0 && (way === "rises") === (along > 0) && a !== first;
-    steps.push(`${way} to ${number(b.loss)} in epoch ${b.epoch}${same ? ` while λ ${along > 0 ? "grows" : "shrinks"} from ${number(a.l2)} to ${number(b.l2)}` : ""}`);
-  };
-  if (low !== first) step(first, low);
-  if (peak !== low && differ(low, peak)) step(low, peak);
-  if (last !== peak && peak !== low && differ(peak, last)) step(peak, last);
-  const way = steps.length ? `From ${number(first.loss)}, the loss ${steps.join(", ")}` : `The loss stays near ${number(first.loss)}`;
+  let at = first;
+  for (const next of [low, peak, last]) {
+    if (next.epoch <= at.epoch || !differ(at, next)) continue;
+    const way = next.loss > at.loss ? "rises" : "falls";
+    const along = lambdaFrom(at, next);
+    const same = along !== 0 && (way === "rises") === (along > 0) && at !== first;
+    steps.push(`${way} to ${formatNumber(next.loss)} in epoch ${next.epoch}${same ? ` while λ ${along > 0 ? "grows" : "shrinks"} from ${formatNumber(at.l2)} to ${formatNumber(next.l2)}` : ""}`);
+    at = next;
+  }
+  if (steps.length && at !== last) steps.push("and stays near it");
+  const way = steps.length ? `From ${formatNumber(first.loss)}, the loss ${steps.join(", ")}` : `The loss stays near ${formatNumber(first.loss)}`;
   const why = steps.some((text) => text.includes("while λ")) ? " A larger λ shortens vectors, which raises the loss of a pair." : "";
   const constant = known.every((epoch) => epoch.l2 === first.l2);
-  const lambda = constant ? (Number.isFinite(first.l2) ? ` λ is ${number(first.l2)} throughout.` : "")
+  const lambda = constant ? (Number.isFinite(first.l2) ? ` λ is ${formatNumber(first.l2)} throughout.` : "")
     : " λ is adjusted after each epoch, towards an effective rank of the vectors.";
   return `${way}.${why}${lambda} The loss is the mean of −log σ(±z·z) over the trained pairs; the L2 term is not part of it.`;
 }

@@ -9,7 +9,7 @@ function trainingChart(log) {
   const line = (name, field, colour) =>
     ({ kind: "line", colour, name, points: epochs.map((event) => [event.epoch, event[field]]).filter(([, value]) => Number.isFinite(value)) });
   const x = { label: "epoch", integer: true };
-  return chart({
+  const made = chart({
     title: "Training",
     caption: `${trainingCaption(epochs)} ${withSeparators(pairs)} pairs in ${formatNumber(epochs.at(-1).seconds)} s.`,
     plots: [
@@ -19,6 +19,8 @@ function trainingChart(log) {
     columns: ["epoch", "loss", "λ", "effective rank", "pairs"],
     rows: epochs.map((event) => [event.epoch, fixed(event.loss), formatNumber(event.l2), formatNumber(event.effective_rank), formatNumber(event.pairs)]),
   });
+  made.classList.add("wide");
+  return made;
 }
 
 function scoreChart(log) {
@@ -42,23 +44,36 @@ function settingCards(head) {
   const settings = Object.entries(head.settings).filter(([, value]) => value !== null);
   const resolved = ([name, value]) => [name, name === "l2" && value === "auto" ? lambdaText(head.log) : text(value)];
   const run = runRows(head);
-  const map = head.map;
   return [
-    settings.length && card("Settings", keyValueTable(settings.map(resolved))),
+    settings.length && settingsCard(settings.map(resolved)),
     run.length && card("Run", keyValueTable(run)),
-    card("Map", keyValueTable([
-      ...map.layouts.map((layout) => [layout.title, layout.detail]),
-      ["metric", map.metric],
-      ["seed", map.seed],
-      ["nearfar version", head.version],
-    ])),
+    mapCard(head),
   ].filter(Boolean);
+}
+
+function mapCard({ map, version }) {
+  const made = card("Map", keyValueTable([
+    ...map.layouts.map((layout) => [layout.title, layout.detail]),
+    ["metric", map.metric],
+    ["seed", map.seed],
+    ["nearfar version", version],
+  ]));
+  made.classList.add("words");
+  return made;
+}
+
+// In columns.
+function settingsCard(rows) {
+  const third = Math.ceil(rows.length / 3);
+  const made = card("Settings", element("div", { class: "columns" }, ...[0, 1, 2].map((at) => keyValueTable(rows.slice(at * third, (at + 1) * third)))));
+  made.classList.add("wide");
+  return made;
 }
 
 function lambdaText(log) {
   const known = epochsOf(log ?? []).map((event) => event.l2).filter(Number.isFinite);
-  const range = known.length
-    ? `: from ${formatNumber(known.reduce((a, b) => Math.min(a, b)))} to ${formatNumber(known.reduce((a, b) => Math.max(a, b)))}, at last ${formatNumber(known.at(-1))}` : "";
+  const [least, most] = [known.reduce((a, b) => Math.min(a, b), Infinity), known.reduce((a, b) => Math.max(a, b), 0)].map((value) => formatNumber(value));
+  const range = !known.length ? "" : least === most ? `: ${least} in all` : `: from ${least} to ${most}, at last ${formatNumber(known.at(-1))}`;
   return `adjusted after each epoch${range}`;
 }
 

@@ -42,6 +42,16 @@ function resetView() {
   moved();
 }
 
+// Maps are as wide as the page, and as high as their layout needs.
+function shapeMaps(data) {
+  const shape = (layout) => {
+    const [wide, high] = extent(data, layout);
+    return Math.max(0.9, Math.min(2.6, wide / high));
+  };
+  document.documentElement.style.setProperty("--shape", shape(view.layout));
+  if (data.positions.against) find("against").style.setProperty("--shape", Math.min(shape("tsne"), shape("against")));
+}
+
 // The extent of a layout in both axes, as a fraction of the square.
 const extents = {};
 function extent(data, layout) {
