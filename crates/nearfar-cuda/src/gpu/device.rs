@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, sys};
 use cudarc::nvrtc::Ptx;
 use nearfar::train::Device;
-use nearfar::{Error, Result};
+use nearfar::{Error, Result, format_bytes};
 
 /// The kernels. The driver compiles them for the device, and keeps what it compiled.
 pub(crate) const PTX: &str = include_str!("../../kernels/nearfar.ptx");
@@ -78,6 +78,16 @@ impl Open {
         self.module.load_function(name).map_err(|error| self.error(error))
     }
 
+    /// The host has no such memory that the device can copy from by itself.
+    pub(crate) fn host_memory(&self, bytes: u64) -> Error {
+        let message = format!(
+            "tables that the GPU has no memory for stay on the host, which cannot lock {} for one of \
+             them; lower --dim, or use --device cpu",
+            format_bytes(bytes)
+        );
+        fail(self.number, message)
+    }
+
     /// An error of the driver while training.
     pub(crate) fn error(&self, error: DriverError) -> Error {
         fail(self.number, reason(error))
@@ -89,7 +99,9 @@ fn reason(error: DriverError) -> String {
     match error.0 {
         CUresult::CUDA_ERROR_NO_DEVICE => "there is no NVIDIA GPU; use --device cpu".to_owned(),
         CUresult::CUDA_ERROR_INVALID_DEVICE => "there is no GPU of this number".to_owned(),
-        CUresult::CUDA_ERROR_OUT_OF_MEMORY => "the GPU has no memory left".to_owned(),
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+            "the GPU has no memory left; end other programs on it, or use --device cpu".to_owned()
+        }
         _ => {
             let text = error.error_string().map(|text| text.to_string_lossy().into_owned());
             text.unwrap_or_else(|_| format!("the driver failed with {:?}", error.0))

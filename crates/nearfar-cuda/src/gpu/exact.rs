@@ -19,7 +19,7 @@ use super::buffer::{Argument, Buffer, CellsArgument, NULL, WeightsArgument};
 use super::device::Open;
 use super::law::DeviceCells;
 use super::matrices::Products;
-use super::memory;
+use super::memory::{self, Limit};
 use super::smooth::smooth;
 use super::start::start;
 
@@ -76,7 +76,7 @@ struct SparsePositives {
 
 impl<'a> Exact<'a> {
     /// The trainer of a task.
-    pub(crate) fn new(device: Open, task: &Task<'a>) -> Result<Self> {
+    pub(crate) fn new(device: Open, task: &Task<'a>, limit: Limit) -> Result<Self> {
         let &Task { plan, graph, negatives, init, .. } = task;
         let n = graph.nodes();
         let stride = if plan.dim <= 64 { 64 } else { 128 };
@@ -95,7 +95,8 @@ impl<'a> Exact<'a> {
             _ => 0,
         };
         let beside = memory::start_bytes(n, stride, graph);
-        memory::check(&device, tables + hops + beside + 8 * entries as u64 + 40 * n as u64)?;
+        let bytes = tables + hops + beside + 8 * entries as u64 + 40 * n as u64;
+        memory::check(&device, bytes, limit)?;
         let mut weights = DenseWeights::new(&device, law.as_ref(), n)?;
         let sum = |weights: &DenseWeights, are_known: u32| -> Result<Vec<f64>> {
             let sums = Buffer::<f64>::zeros(&device, n)?;
