@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaFunction;
+use nearfar::error::Problem;
 use nearfar::graph::{Graph, Node};
-use nearfar::train::Task;
+use nearfar::train::{Device, Task};
 use nearfar::{Error, Result};
 
 use super::buffer::{Address, Argument, Buffer, ListsArgument, NULL};
@@ -92,8 +93,8 @@ impl Gpu {
         let placement = needs.placement(&device, limit)?;
         let (n, windows) = (shape.nodes, shape.windows);
         if windows.saturating_mul(shape.slots()) > u32::MAX as usize {
-            let message = "a pass has more than 2^32 pairs; lower --walks, or use --device cpu";
-            return Err(Error::option("device", task.plan.device, message));
+            let problem = Problem::from("a pass has more than 2^32 pairs").lower("walks");
+            return Err(Error::conflict(problem.set("device", Device::Cpu)));
         }
         let walks = walks.map(|walks| -> Result<DeviceWalks> {
             let offsets: Vec<u64> = walks.offsets.iter().map(|&at| at as u64).collect();

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
+use nearfar::error::Problem;
 use nearfar::graph::Graph;
 use nearfar::negative::{CellArray, LawArrays};
 use nearfar::train::exact::{Positives, add_transposed_rows, regularised, step_size};
@@ -225,9 +226,11 @@ impl DenseWeights {
                 factors,
             }),
             _ => {
-                let message = "the exact trainer takes uniform negatives on a GPU, or those by exact \
-                               distances that are stored; use --strategy table, or --device cpu";
-                Err(Error::option("device", Device::Cuda(device.number), message))
+                let problem = Problem::from(
+                    "the exact trainer takes uniform negatives on a GPU, or those by exact distances \
+                     that are stored",
+                );
+                Err(Error::conflict(problem.set("strategy", "table").set("device", Device::Cpu)))
             }
         }
     }

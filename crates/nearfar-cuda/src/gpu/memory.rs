@@ -1,5 +1,6 @@
 //! The memory of a run on a device: planned before anything is copied.
 
+use nearfar::error::Problem;
 use nearfar::graph::Graph;
 use nearfar::negative::LawArrays;
 use nearfar::positive::WalkArrays;
@@ -80,15 +81,14 @@ pub(crate) fn batch_entries(shape: Shape) -> usize {
 /// Fails if a run that cannot be cut into parts does not fit a device.
 pub(crate) fn check(device: &Open, bytes: u64, limit: Limit) -> Result<()> {
     let Memory { free, .. } = Memory::of(device, limit)?;
-    let remedy = "lower --dim, use --trainer stream, or use --device cpu";
-    if bytes <= free { Ok(()) } else { Err(too_large(device, bytes, free, remedy)) }
+    let problem = || too_large(bytes, free).set("trainer", "stream");
+    if bytes <= free { Ok(()) } else { Err(Error::Budget(Box::new(problem()))) }
 }
 
-fn too_large(device: &Open, bytes: u64, free: u64, remedy: &str) -> Error {
+fn too_large(bytes: u64, free: u64) -> Problem {
     let (bytes, free) = (format_bytes(bytes), format_bytes(free));
-    let message =
-        format!("the run needs {bytes} of the GPU's memory, of which it can have {free}; {remedy}");
-    Error::option("device", Device::Cuda(device.number), message)
+    Problem::from(format!("the run needs {bytes} of the GPU's memory, and it can have {free}"))
+        .set("device", Device::Cpu)
 }
 
 impl Needs {
@@ -124,12 +124,12 @@ impl Needs {
         }
         let memory = Memory::of(device, limit)?;
         self.place(memory).map_err(|needed| {
-            let remedy = if needed <= memory.capacity {
-                "end other programs on it, limit the run with --device-memory, or use --device cpu"
+            let problem = too_large(needed, memory.free);
+            Error::Budget(Box::new(if needed <= memory.capacity {
+                problem.act("end other programs on the GPU").give("device-memory")
             } else {
-                "lower --walks or --dim, or use --device cpu"
-            };
-            too_large(device, needed, memory.free, remedy)
+                problem.lower("walks").lower("dim")
+            }))
         })
     }
 
