@@ -61,7 +61,7 @@ def show(rows):
     for (graph, setting), found in grouped(rows, "graph", "setting").items():
         if not any("seconds" in row for row in found):
             continue
-        trained = [{**row, "seconds": row.get("train_seconds")} for row in found]
+        trained = [{**row, "seconds": row["train_seconds"]} for row in found if "amount" in row]
         seconds, rate = spread(trained, "seconds"), spread(rates(trained), "rate", 1e6)
         lines.append([graph, setting, spread(found, "seconds"), seconds, rate, digests(found)])
     head = ["graph", "options", "seconds, whole process", "seconds, epochs", "M pairs/s", "bytes"]

@@ -93,7 +93,7 @@ impl Gpu {
         let placement = needs.placement(&device, limit)?;
         let (n, windows) = (shape.nodes, shape.windows);
         if windows.saturating_mul(shape.slots()) > u32::MAX as usize {
-            let problem = Problem::from("a pass has more than 2^32 pairs").lower("walks");
+            let problem = Problem::from("a pass has more than 2^32 pairs").lower("k");
             return Err(Error::conflict(problem.set("device", Device::Cpu)));
         }
         let walks = walks.map(|walks| -> Result<DeviceWalks> {
