@@ -9,6 +9,7 @@ generates a random graph (in the environment of the suite, which has NumPy): `ed
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -53,7 +54,7 @@ class Graphs:
         labels = f"-{definition['labels']}" if "labels" in definition else ""
         folder = self.folder / f"{kind}-{nodes}-{edges}{labels}"
         if not (folder / ("edges.tsv" if text else "edges.npy")).exists():
-            python = self.environments.python("suite")
+            python = sys.executable if find_spec("numpy") else self.environments.python("suite")
             command = [python, __file__, kind, str(nodes), str(edges), str(folder)]
             command += ["--labels", str(definition["labels"])] if labels else []
             subprocess.run([*command, *(["--text"] if text else [])], check=True)

@@ -15,8 +15,8 @@ def describe():
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return (
         f"{datetime.date.today().isoformat()}: {os.cpu_count()} cores of {processor()}, "
-        f"{memory:.0f} GB of memory, {platform.system()}; commit {commit()}, "
-        f"{output('rustc', '--version')}, Python {platform.python_version()}"
+        f"{memory:.0f} GB of memory,{gpu()} {platform.system()}; commit {commit() or 'unknown'}, "
+        f"{output('rustc', '--version') or 'built elsewhere'}, Python {platform.python_version()}"
     )
 
 
@@ -28,11 +28,19 @@ def processor():
     return found[1] if found else platform.processor() or platform.machine()
 
 
+def gpu():
+    found = output("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    return f" {found.replace(', ', ', driver ').replace(chr(10), '; ')}," if found else ""
+
+
 def commit():
     changed = output("git", "status", "--porcelain", "crates", "Cargo.lock")
     return output("git", "rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 def output(*command):
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
     return done.stdout.strip()

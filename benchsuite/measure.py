@@ -21,9 +21,9 @@ from pathlib import Path
 COLUMNS = [
     *("graph", "nodes", "system", "version", "setting", "threads", "repeat", "seconds"),
     *("load_seconds", "walk_seconds", "train_seconds", "amount", "peak_bytes", "base_bytes"),
-    *("judge", "score", "score_random", "failure"),
+    *("judge", "score", "score_random", "digest", "failure"),
 ]
-NUMBERS = set(COLUMNS) - {"graph", "system", "version", "setting", "judge", "failure"}
+NUMBERS = set(COLUMNS) - {"graph", "system", "version", "setting", "judge", "digest", "failure"}
 
 
 class Failure(Exception):

@@ -53,6 +53,8 @@ def write(folder, environments):
     sections.append("## Not run\n\n" + "\n".join(left_out))
     text = "\n\n".join([head, *sections]) + "\n"
     (folder / "README.md").write_text(re.sub(r"\n{3,}", "\n\n", text))
+    if not figures:
+        return
     program = [environments.python("suite"), environments.here / "plot.py", folder]
     subprocess.run(program, input=json.dumps(figures), text=True, check=True)
 

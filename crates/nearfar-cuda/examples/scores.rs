@@ -30,8 +30,8 @@ fn main() -> nearfar::Result<()> {
                 let train = TrainConfig { seed, device: parsed, ..TrainConfig::default() };
                 let settings = Settings { train, ..Settings::default() };
                 let backend = match device {
-                    "twin" => Some(twin()),
-                    _ => nearfar_cuda::backend(parsed),
+                    "twin" => Some(twin(1)),
+                    _ => nearfar_cuda::backend(parsed, None),
                 };
                 let parts = Parts { backend, ..Parts::default() };
                 let started = Instant::now();

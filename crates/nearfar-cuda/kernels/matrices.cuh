@@ -165,7 +165,7 @@ extern "C" __global__ void multiply_rows(
 
 // For each row with q > 0 the sum of squares to a power.
 extern "C" __global__ void row_squares(const float *x, const float *q, u32 rows, u32 stride, double power, double *out) {
-    u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    u32 row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
     double sum = 0;
     for (u32 at = lane; at < stride; at += 32) {

@@ -1,5 +1,6 @@
 #include "random.cuh"
 #include "sampling.cuh"
 #include "training.cuh"
+#include "parts.cuh"
 #include "matrices.cuh"
 #include "exact.cuh"

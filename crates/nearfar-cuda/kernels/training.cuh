@@ -82,6 +82,9 @@ struct RowList {
         }
     }
 
+    __device__ RowList(const u32 *entries, u64 of_windows, u64 all)
+        : own(entries), incoming(entries + of_windows), of_windows(of_windows), all(all) {}
+
     __device__ u32 get(u64 at) const {
         if (at >= all) return SKIP;
         return at < of_windows ? own[at] : incoming[at - of_windows];
@@ -229,7 +232,7 @@ __device__ void short_rows(
     __shared__ u64 shared[2];
     if (threadIdx.x < 2) shared[threadIdx.x] = 0;
     __syncthreads();
-    u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    u32 row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row < rows.count) {
         RowList list(lists, row);
         if (list.all > longest) {

@@ -9,7 +9,7 @@
 //! let graph = Arc::new(read("builtin:karate", &ReadOptions::default())?.graph);
 //! let train = TrainConfig { device: Device::Cuda(0), ..Default::default() };
 //! let settings = Settings { train, ..Default::default() };
-//! let parts = Parts { backend: nearfar_cuda::backend(settings.train.device), ..Default::default() };
+//! let parts = Parts { backend: nearfar_cuda::backend(settings.train.device, None), ..Default::default() };
 //! let embedding = nearfar::embed_with(&graph, &settings, &Budget::default(), parts, &mut ())?;
 //! # Ok::<(), nearfar::Error>(())
 //! ```
@@ -29,20 +29,25 @@ mod twin;
 use nearfar::BuildBackend;
 use nearfar::train::{Device, Trainer};
 
-use gpu::{Exact, Gpu, Starting};
+use gpu::{Exact, Gpu, Limit, Starting};
 use stream::Stream;
 
-/// What builds the trainer of a device; `None` for the CPU. A GPU starts at once, in the background, as
-/// its driver takes about as long as reading a graph.
-pub fn backend(device: Device) -> Option<BuildBackend<'static>> {
+/// What builds the trainer of a device; `None` for the CPU. It takes at most so many bytes of the device's
+/// memory, or all that is free. A GPU starts at once, in the background, as its driver takes about as long as
+/// reading a graph.
+pub fn backend(device: Device, memory: Option<u64>) -> Option<BuildBackend<'static>> {
     let Device::Cuda(number) = device else { return None };
+    Some(build(number, Limit::Bytes(memory)))
+}
+
+fn build(number: usize, limit: Limit) -> BuildBackend<'static> {
     let starting = Starting::new(number);
-    Some(Box::new(move |task| {
+    Box::new(move |task| {
         let device = starting.finish()?;
         if task.plan.trainer == Trainer::Exact {
-            return Ok(Box::new(Exact::new(device, &task)?));
+            return Ok(Box::new(Exact::new(device, &task, limit)?));
         }
-        let stream = Stream::new(task, |shape, task| Gpu::new(device, shape, task))?;
+        let stream = Stream::new(task, |shape, task| Gpu::new(device, shape, task, limit))?;
         Ok(Box::new(stream))
-    }))
+    })
 }

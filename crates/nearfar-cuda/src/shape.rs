@@ -97,6 +97,16 @@ impl Shape {
         }
     }
 
+    /// Tables of vectors: of nodes, and of nodes as contexts if they have others.
+    pub(crate) fn tables(self) -> usize {
+        1 + usize::from(self.has_contexts)
+    }
+
+    /// Values of a table.
+    pub(crate) fn values(self) -> usize {
+        self.nodes * self.stride
+    }
+
     /// Entries of a window.
     pub(crate) fn slots(self) -> usize {
         self.contexts + self.negatives

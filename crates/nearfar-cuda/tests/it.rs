@@ -11,8 +11,8 @@ use nearfar::rng::{Purpose, Rng};
 use nearfar::train::{
     Device, Event, L2, Settings, Sink, Start, Task, TrainConfig, TrainPlan, Trainer,
 };
-use nearfar::{Budget, Parts};
-use nearfar_cuda::testing::{PTX, entries, twin};
+use nearfar::{Budget, BuildBackend, Parts};
+use nearfar_cuda::testing::{PTX, entries, gpu_in_parts, twin};
 use sha2::{Digest, Sha256};
 
 const SKIP: u32 = u32::MAX;
@@ -156,11 +156,24 @@ fn trainings() -> Vec<(&'static str, Arc<Graph>, Settings)> {
 }
 
 fn train(graph: &Arc<Graph>, settings: &Settings, device: Device) -> Embedding {
+    let backend = nearfar_cuda::backend(device, None).unwrap_or_else(|| twin(1));
+    train_with(graph, settings, device, backend)
+}
+
+fn train_with(
+    graph: &Arc<Graph>,
+    settings: &Settings,
+    device: Device,
+    backend: BuildBackend<'_>,
+) -> Embedding {
     let mut settings = settings.clone();
     settings.train.device = device;
-    let backend = nearfar_cuda::backend(device).or_else(|| Some(twin()));
-    let parts = Parts { backend, ..Parts::default() };
+    let parts = Parts { backend: Some(backend), ..Parts::default() };
     nearfar::embed_with(graph, &settings, &Budget::default(), parts, &mut ()).unwrap()
+}
+
+fn bits(embedding: &Embedding) -> Vec<u32> {
+    embedding.vectors().iter().map(|value| value.to_bits()).collect()
 }
 
 /// Runs on a GPU if there is one, and says so if not.
@@ -168,7 +181,7 @@ fn train(graph: &Arc<Graph>, settings: &Settings, device: Device) -> Embedding {
 fn on_gpu(test: impl FnOnce(Device)) {
     let (graph, device) = (karate(), Device::Cuda(0));
     let train = TrainConfig { device, ..small() };
-    let parts = Parts { backend: nearfar_cuda::backend(device), ..Parts::default() };
+    let parts = Parts { backend: nearfar_cuda::backend(device, None), ..Parts::default() };
     let settings = settings(train, Negatives::Uniform);
     match nearfar::embed_with(&graph, &settings, &Budget::default(), parts, &mut ()) {
         Ok(_) => test(device),
@@ -192,10 +205,32 @@ fn a_gpu_trains_the_bytes_of_the_twin() {
         for (name, graph, settings) in trainings() {
             let (gpu, twin) =
                 (train(&graph, &settings, device), train(&graph, &settings, Device::Cpu));
-            let bits = |embedding: &Embedding| -> Vec<u32> {
-                embedding.vectors().iter().map(|value| value.to_bits()).collect()
-            };
             assert_eq!(bits(&gpu), bits(&twin), "{name}");
+        }
+    });
+}
+
+#[test]
+fn sums_over_parts_give_the_bytes_of_sums_over_all() {
+    for (name, graph, settings) in trainings() {
+        let train = |parts| bits(&train_with(&graph, &settings, Device::Cpu, twin(parts)));
+        let whole = train(1);
+        for parts in [2, 5] {
+            assert_eq!(train(parts), whole, "{name} in {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn a_gpu_trains_the_bytes_of_the_twin_in_any_number_of_parts() {
+    on_gpu(|device| {
+        for (name, graph, settings) in trainings() {
+            let twin = bits(&train(&graph, &settings, Device::Cpu));
+            for parts in [1, 2, 3] {
+                let backend = gpu_in_parts(0, parts);
+                let gpu = train_with(&graph, &settings, device, backend);
+                assert_eq!(bits(&gpu), twin, "{name} in {parts} parts");
+            }
         }
     });
 }
@@ -293,7 +328,7 @@ fn the_loss_of_every_epoch_is_about_that_of_the_cpu() {
         nearfar::embed_with(&karate(), &settings, &Budget::default(), parts, &mut losses).unwrap();
         losses.0
     };
-    let (twin, cpu) = (losses(Some(twin())), losses(None));
+    let (twin, cpu) = (losses(Some(twin(1))), losses(None));
     assert_eq!(twin.len(), cpu.len());
     for (twin, cpu) in twin.iter().zip(&cpu) {
         assert!((twin / cpu - 1.0).abs() < 0.01, "{twin} for {cpu}");
@@ -322,7 +357,7 @@ fn kernels_are_up_to_date() {
 #[test]
 fn without_a_gpu_one_sentence_says_so() {
     let train = TrainConfig { device: Device::Cuda(63), ..small() };
-    let parts = Parts { backend: nearfar_cuda::backend(train.device), ..Parts::default() };
+    let parts = Parts { backend: nearfar_cuda::backend(train.device, None), ..Parts::default() };
     let settings = settings(train, Negatives::Uniform);
     let error = nearfar::embed_with(&karate(), &settings, &Budget::default(), parts, &mut ());
     let error = error.unwrap_err().to_string();

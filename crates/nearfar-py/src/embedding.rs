@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use crate::error::exception;
 use crate::features::Features;
 use crate::graph::{Graph, PyIds, ids, integers, names, strings};
-use crate::options::{Keep, Memory, Options, Threads, parsed};
+use crate::options::{DeviceMemory, Keep, Memory, Options, Threads, parsed};
 use crate::work::{self, Caller};
 
 /// The entry of the record of an embedding that says what type the ids have, where their text does
@@ -138,6 +138,7 @@ pub(crate) fn embed(
     let keep = options.put(Keep::default())?;
     let Threads { threads } = options.put(Threads::default())?;
     let memory = options.put(Memory::default())?.bytes()?;
+    let device_memory = options.put(DeviceMemory::default())?.bytes()?;
     options.end()?;
     if keep.resume && keep.checkpoint.is_none() {
         return Err(PyValueError::new_err(
@@ -153,7 +154,7 @@ pub(crate) fn embed(
         let checkpoints = checkpoints.map(|it| it.on_any_kernel(keep.resume_anyway));
         let mut observer = Observer { caller, recorder: Recorder::new(log, checkpoints) };
         let budget = Budget { memory, ..Default::default() };
-        let backend = nearfar_cuda::backend(settings.train.device);
+        let backend = nearfar_cuda::backend(settings.train.device, device_memory);
         let mut model = None;
         let wanted = save_model.as_ref().map(|_| &mut model);
         let init = init.as_deref();

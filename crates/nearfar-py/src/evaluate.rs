@@ -4,20 +4,19 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearfar::Budget;
-use nearfar::Error;
 use nearfar::error::Problem;
 use nearfar::evaluate::measure::MeasureConfig;
 use nearfar::evaluate::{ClassifyConfig, LinksConfig, read_labels, read_splits, splits_in};
 use nearfar::graph::{Labels, Split, Splits};
 use nearfar::train::{Checkpoint, Event, Sink, TrainPlan};
+use nearfar::{Budget, Error, Parts};
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::embedding::{Embedding, planned};
 use crate::error::keyword;
 use crate::graph::Graph;
-use crate::options::{Memory, Options, Threads, check};
+use crate::options::{DeviceMemory, Memory, Options, Threads, check};
 use crate::work::{self, Caller};
 
 /// Labels: those of each row, or a file of them.
@@ -114,6 +113,7 @@ pub(crate) fn links(
     let settings = options.settings()?;
     let Threads { threads } = options.put(Threads::default())?;
     let memory = options.put(Memory::default())?.bytes()?;
+    let device_memory = options.put(DeviceMemory::default())?.bytes()?;
     options.end()?;
     check(config.validate())?;
     let graph = Arc::clone(&graph.shared);
@@ -124,7 +124,9 @@ pub(crate) fn links(
             settings.train.seed = seed;
             let mut observer = RunObserver { caller, run, runs: config.seeds };
             let budget = Budget { memory, ..Default::default() };
-            let embedding = nearfar::embed(rest, &settings, &budget, &mut observer)?;
+            let backend = nearfar_cuda::backend(settings.train.device, device_memory);
+            let parts = Parts { backend, ..Default::default() };
+            let embedding = nearfar::embed_with(rest, &settings, &budget, parts, &mut observer)?;
             run += 1;
             if caller.last_reply().is_break() {
                 return Err(Error::conflict("the callback stopped links before training ended"));

@@ -34,6 +34,14 @@ pub(crate) struct Memory {
     max_memory: Value,
 }
 
+/// The most memory of a GPU that a call may use.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct DeviceMemory {
+    /// As above; by default what is free.
+    device_memory: Option<Value>,
+}
+
 /// A file with settings that are not given as keywords.
 #[derive(Default, Serialize, Deserialize)]
 struct File {
@@ -59,13 +67,23 @@ impl Default for Memory {
 impl Memory {
     /// In bytes.
     pub(crate) fn bytes(&self) -> PyResult<u64> {
-        let text = match &self.max_memory {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        parse_bytes(&text)
-            .map_err(|takes| PyValueError::new_err(format!("max_memory='{text}': {takes}")))
+        bytes("max_memory", &self.max_memory)
     }
+}
+
+impl DeviceMemory {
+    /// In bytes.
+    pub(crate) fn bytes(&self) -> PyResult<Option<u64>> {
+        self.device_memory.as_ref().map(|value| bytes("device_memory", value)).transpose()
+    }
+}
+
+fn bytes(name: &str, value: &Value) -> PyResult<u64> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    parse_bytes(&text).map_err(|takes| PyValueError::new_err(format!("{name}='{text}': {takes}")))
 }
 
 /// The random seed, for calls without other training options.
@@ -136,12 +154,13 @@ pub(crate) fn defaults() -> String {
     let (train, negatives) = (fields(&TrainConfig::default()), fields(&NegativeConfig::default()));
     let (threads, memory) = (fields(&Threads::default()), fields(&Memory::default()));
     let (file, keep) = (fields(&File::default()), fields(&Keep::default()));
+    let device_memory = fields(&DeviceMemory::default());
     let links = fields(&LinksConfig::default());
     serde_json::json!({
-        "embed": of(&[&train, &negatives, &threads, &memory, &file, &keep]),
+        "embed": of(&[&train, &negatives, &threads, &memory, &device_memory, &file, &keep]),
         "sampler": of(&[&negatives, &fields(&Seed::default()), &threads, &memory]),
         "classify": of(&[&fields(&ClassifyConfig::default()), &threads]),
-        "links": of(&[&links, &train, &negatives, &threads, &memory, &file]),
+        "links": of(&[&links, &train, &negatives, &threads, &memory, &device_memory, &file]),
         "measure": of(&[&fields(&MeasureConfig::default()), &threads]),
         "report": of(&[&fields(&ReportConfig::default()), &threads]),
     })

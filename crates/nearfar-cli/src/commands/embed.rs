@@ -11,8 +11,8 @@ use nearfar::error::{Error, Problem};
 use nearfar::file::check_not_input;
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
-use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
-use nearfar::{Budget, Parts, format_bytes};
+use nearfar::train::{Checkpoints, Device, Event, Recorder, RunLog, Settings, Sink};
+use nearfar::{Budget, BuildBackend, Parts, format_bytes};
 
 use super::observer::{Completed, Observer};
 use super::scoring::{self, Scoring, ScoringArgs};
@@ -122,6 +122,15 @@ pub(super) struct Options {
         help_heading = "Training"
     )]
     pub(super) max_memory: u64,
+    /// Limit of the GPU's memory, such as 20GB; larger tables of vectors stream through it in parts
+    /// [default: what is free]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = nearfar::parse_bytes,
+        help_heading = "Training"
+    )]
+    device_memory: Option<u64>,
 }
 
 pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
@@ -129,7 +138,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     args.options.complete(given)?;
     args.check_outputs()?;
     args.check_extras()?;
-    let backend = nearfar_cuda::backend(args.options.settings.train.device);
+    let backend = args.options.backend();
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
@@ -274,7 +283,17 @@ impl Options {
         if let Some(file) = &self.config {
             self.settings.merge(file, |key| is_given(given, key))?;
         }
+        if self.device_memory.is_some() && self.settings.train.device == Device::Cpu {
+            let problem = Problem::from("the memory of a device is limited, but none is used");
+            let problem = problem.set("device", "cuda").omit("device-memory");
+            return Err(Error::conflict(problem).into());
+        }
         Ok(self.settings.validate()?)
+    }
+
+    /// What builds the trainer of the device; `None` for the CPU.
+    pub(super) fn backend(&self) -> Option<BuildBackend<'static>> {
+        nearfar_cuda::backend(self.settings.train.device, self.device_memory)
     }
 
     /// The same, with other defaults.

@@ -40,8 +40,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         // The plan is the same for every seed.
         let quiet = quiet || !std::mem::take(&mut first);
         let observer = Observer::new(Recorder::default(), quiet)?;
-        let backend = nearfar_cuda::backend(options.settings.train.device);
-        let parts = Parts { backend, ..Default::default() };
+        let parts = Parts { backend: options.backend(), ..Default::default() };
         Ok(options.embed(rest, read_bytes, parts, (observer, None), quiet)?.0)
     })?;
     if scores.held_out < scores.asked && !quiet {

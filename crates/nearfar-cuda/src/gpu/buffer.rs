@@ -1,6 +1,7 @@
 //! Arrays on a device, and arguments of kernels.
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 use cudarc::driver::{
     CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
@@ -52,6 +53,22 @@ pub(crate) struct RowsArgument {
     pub(crate) stride: u32,
 }
 
+/// `Part` of the kernels: some rows of a table.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct PartArgument {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+}
+
+impl PartArgument {
+    /// Where their values are in the table.
+    pub(crate) fn values(self, stride: usize) -> Range<usize> {
+        let (first, count) = (self.first as usize, self.count as usize);
+        first * stride..(first + count) * stride
+    }
+}
+
 /// A value that kernels take as it is.
 ///
 /// # Safety
@@ -80,6 +97,7 @@ arguments!(
     Step,
     CellsArgument,
     ListsArgument,
+    PartArgument,
     RowsArgument,
     SparseArgument,
     WeightsArgument

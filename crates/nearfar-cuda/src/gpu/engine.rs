@@ -3,24 +3,21 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaFunction;
+use nearfar::error::Problem;
 use nearfar::graph::{Graph, Node};
-use nearfar::train::Task;
+use nearfar::train::{Device, Task};
 use nearfar::{Error, Result};
 
-use super::buffer::{Address, Argument, Buffer, ListsArgument, NULL, RowsArgument};
+use super::buffer::{Address, Argument, Buffer, ListsArgument, NULL};
 use super::device::Open;
 use super::law::{DeviceLaw, words};
-use super::matrices::Products;
-use super::memory;
-use super::smooth::smooth;
-use super::start::start;
+use super::memory::{self, Limit, Needs, Placement};
+use super::parts::Parts;
+use super::tables::{Resident, Tables};
 use crate::engine::{Engine, Totals};
 use crate::host::Drawn;
 use crate::shape::{Pass, SCALE, Shape, Step};
 use crate::stream::device_walks;
-
-/// Longer lists of pairs are trained by a block of threads, not by a warp.
-const LONG: u32 = 1024;
 
 /// `COUNTERS` of the kernels.
 const COUNTERS: usize = 64;
@@ -35,9 +32,7 @@ pub(crate) struct Gpu {
     kernels: Kernels,
     walks: Option<DeviceWalks>,
     law: Option<DeviceLaw>,
-    /// The vectors, those after the next step, and the same of nodes as contexts.
-    vectors: [Buffer<f32>; 2],
-    contexts: Option<[Buffer<f32>; 2]>,
+    tables: Box<dyn Tables>,
     /// Where the windows of each node in each minibatch begin, and the end.
     starts: Buffer<u32>,
     /// The slots of all windows, and the centre of each window.
@@ -50,8 +45,6 @@ pub(crate) struct Gpu {
     incoming: Buffer<u32>,
     /// Sums of blocks in prefix sums.
     sums: Buffer<u32>,
-    /// How many rows are long, and which.
-    long_rows: Buffer<u32>,
     /// Sums of losses and pairs, and whether a value is too large.
     totals: Buffer<u64>,
     /// The last pass.
@@ -74,13 +67,10 @@ struct Kernels {
     scan: [CudaFunction; 3],
     rank_entries: CudaFunction,
     place_entries: CudaFunction,
-    short_rows: CudaFunction,
-    long_rows: CudaFunction,
 }
 
 impl Kernels {
-    fn new(device: &Open, stride: usize) -> Result<Self> {
-        let width = stride.next_power_of_two().max(16);
+    fn new(device: &Open) -> Result<Self> {
         let kernel = |name: &str| device.kernel(name);
         Ok(Self {
             count_windows: kernel("count_windows")?,
@@ -90,22 +80,21 @@ impl Kernels {
             scan: [kernel("scan_sums")?, kernel("scan_blocks")?, kernel("scan_numbers")?],
             rank_entries: kernel("rank_entries")?,
             place_entries: kernel("place_entries")?,
-            short_rows: kernel(&format!("short_rows_{width}"))?,
-            long_rows: kernel(&format!("long_rows_{width}"))?,
         })
     }
 }
 
 impl Gpu {
     /// Takes memory for a run, and copies the graph and the law.
-    pub(crate) fn new(device: Open, shape: Shape, task: &Task<'_>) -> Result<Self> {
+    pub(crate) fn new(device: Open, shape: Shape, task: &Task<'_>, limit: Limit) -> Result<Self> {
         let walks = device_walks(task.plan, task);
         let law = task.negatives.arrays().filter(|_| shape.nodes > 1);
-        memory::check(&device, memory::bytes(shape, task.graph, walks.as_ref(), law.as_ref()))?;
+        let needs = Needs::new(shape, task.graph, walks.as_ref(), law.as_ref());
+        let placement = needs.placement(&device, limit)?;
         let (n, windows) = (shape.nodes, shape.windows);
         if windows.saturating_mul(shape.slots()) > u32::MAX as usize {
-            let message = "a pass has more than 2^32 pairs; lower --walks, or use --device cpu";
-            return Err(Error::option("device", task.plan.device, message));
+            let problem = Problem::from("a pass has more than 2^32 pairs").lower("k");
+            return Err(Error::conflict(problem.set("device", Device::Cpu)));
         }
         let walks = walks.map(|walks| -> Result<DeviceWalks> {
             let offsets: Vec<u64> = walks.offsets.iter().map(|&at| at as u64).collect();
@@ -119,19 +108,22 @@ impl Gpu {
             })
         });
         let law = law.as_ref().map(|law| DeviceLaw::new(&device, law));
-        let rows = || Buffer::zeros(&device, n * shape.stride);
-        let contexts = || Ok::<_, Error>([rows()?, rows()?]);
+        let tables: Box<dyn Tables> = match placement {
+            Placement::Resident { has_space } => {
+                Box::new(Resident::new(&device, shape, has_space)?)
+            }
+            Placement::Parts(rows) => Box::new(Parts::new(&device, shape, rows)?),
+        };
         let of_batch = memory::batch_entries(shape);
         let numbers = |len| {
             // SAFETY: kernels write what they read later.
             unsafe { Buffer::<u32>::uninitialised(&device, len) }
         };
         Ok(Self {
-            kernels: Kernels::new(&device, shape.stride)?,
+            kernels: Kernels::new(&device)?,
             walks: walks.transpose()?,
             law: law.transpose()?,
-            vectors: [rows()?, rows()?],
-            contexts: if shape.has_contexts { Some(contexts()?) } else { None },
+            tables,
             starts: Buffer::zeros(&device, shape.batches * n + 1)?,
             entries: numbers(windows * shape.slots())?,
             centres: numbers(windows)?,
@@ -139,7 +131,6 @@ impl Gpu {
             incoming_starts: Buffer::zeros(&device, n + 1)?,
             incoming: numbers(of_batch)?,
             sums: numbers((shape.batches * n + 1).div_ceil(SCAN) + 1)?,
-            long_rows: Buffer::zeros(&device, n + 1)?,
             totals: Buffer::zeros(&device, 2 * COUNTERS + 1)?,
             pass: shape.pass(0, 0),
             device,
@@ -172,22 +163,6 @@ impl Gpu {
             self.device.launch(of_blocks, (blocks, 512), &[&numbers, &count, &sums])?;
             self.device.launch(over_blocks, (1, 512), &[&sums, &(blocks as u32)])?;
             self.device.launch(of_numbers, (blocks, 512), &[&numbers, &count, &sums])
-        }
-    }
-
-    /// Trains the rows of a table with lists of pairs.
-    fn train(&mut self, rows: RowsArgument, lists: ListsArgument, step: Step) -> Result<()> {
-        const WARPS: usize = 8;
-        self.long_rows.clear(&self.device)?;
-        let (long, totals) =
-            (self.long_rows.address(&self.device), self.totals.address(&self.device));
-        let blocks = ((rows.count as usize).div_ceil(WARPS), 32 * WARPS as u32);
-        // SAFETY: rows, lists and counters are those of the shape.
-        unsafe {
-            let arguments: &[&dyn Argument] = &[&rows, &lists, &step, &LONG, &long, &totals];
-            self.device.launch(&self.kernels.short_rows, blocks, arguments)?;
-            let arguments: &[&dyn Argument] = &[&rows, &lists, &step, &long, &totals];
-            self.device.launch(&self.kernels.long_rows, (256, 512), arguments)
         }
     }
 
@@ -243,24 +218,15 @@ impl Gpu {
 
 impl Engine for Gpu {
     fn start(&mut self, task: &Task<'_>) -> Result<bool> {
-        start(&self.device, self.shape.stride, &mut self.vectors, task)?;
-        if let Some(contexts) = &mut self.contexts {
-            contexts[0].clear(&self.device)?;
-        }
-        Ok(true)
+        self.tables.start(&self.device, task)
     }
 
     fn smooth(&mut self, graph: &Arc<Graph>, times: usize) -> Result<bool> {
-        smooth(&self.device, self.shape.stride, &mut self.vectors, &graph.to_undirected(), times)?;
-        Ok(true)
+        self.tables.smooth(&self.device, graph, times)
     }
 
     fn set(&mut self, vectors: &[f32], contexts: Option<&[f32]>) -> Result<()> {
-        self.vectors[0].set(&self.device, vectors)?;
-        if let (Some(tables), Some(contexts)) = (&mut self.contexts, contexts) {
-            tables[0].set(&self.device, contexts)?;
-        }
-        Ok(())
+        self.tables.set(&self.device, vectors, contexts)
     }
 
     fn sample(&mut self, pass: Pass, drawn: &Drawn) -> Result<()> {
@@ -335,7 +301,7 @@ impl Engine for Gpu {
                 [&pass, &number, &starts, &entries, &centres, &ranks, &incoming_starts, &incoming];
             device.launch(&self.kernels.place_entries, BLOCKS, &arguments)?;
         }
-        let both = ListsArgument {
+        let lists = ListsArgument {
             starts: Address(starts.0 + 4 * (batch * n) as u64),
             entries,
             incoming_starts,
@@ -343,25 +309,7 @@ impl Engine for Gpu {
             slots: self.shape.slots() as u32,
             padding: 0,
         };
-        let [own, out] = self.vectors.each_ref().map(|table| table.address(device));
-        let (count, stride) = (n as u32, self.shape.stride as u32);
-        if let Some(contexts) = &self.contexts {
-            let [of_contexts, out_contexts] =
-                contexts.each_ref().map(|table| table.address(device));
-            let rows = RowsArgument { own, others: of_contexts, out, count, stride };
-            let lists = ListsArgument { incoming_starts: NULL, incoming: NULL, ..both };
-            self.train(rows, lists, step)?;
-            let rows =
-                RowsArgument { own: of_contexts, others: own, out: out_contexts, count, stride };
-            self.train(rows, ListsArgument { starts: NULL, entries: NULL, ..both }, step)?;
-        } else {
-            self.train(RowsArgument { own, others: own, out, count, stride }, both, step)?;
-        }
-        self.vectors.swap(0, 1);
-        if let Some(contexts) = &mut self.contexts {
-            contexts.swap(0, 1);
-        }
-        Ok(())
+        self.tables.step(device, lists, step, self.totals.address(device))
     }
 
     fn totals(&mut self) -> Result<Totals> {
@@ -374,17 +322,15 @@ impl Engine for Gpu {
     }
 
     fn some_rows(&self, every: usize) -> Result<Vec<f32>> {
-        let shape = (self.shape.nodes, self.shape.stride);
-        Products::new(&self.device)?.some_rows(&self.vectors[0], shape, every)
+        self.tables.some_rows(&self.device, every)
     }
 
     fn vectors(&self) -> Result<Vec<f32>> {
-        self.vectors[0].get(&self.device, self.shape.nodes * self.shape.stride)
+        self.tables.vectors(&self.device)
     }
 
     fn contexts(&self) -> Result<Option<Vec<f32>>> {
-        let all = self.shape.nodes * self.shape.stride;
-        self.contexts.as_ref().map(|tables| tables[0].get(&self.device, all)).transpose()
+        self.tables.contexts(&self.device)
     }
 
     fn entries(&self) -> Result<Vec<(Node, Vec<u32>)>> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
+use nearfar::error::Problem;
 use nearfar::graph::Graph;
 use nearfar::negative::{CellArray, LawArrays};
 use nearfar::train::exact::{Positives, add_transposed_rows, regularised, step_size};
@@ -19,7 +20,7 @@ use super::buffer::{Argument, Buffer, CellsArgument, NULL, WeightsArgument};
 use super::device::Open;
 use super::law::DeviceCells;
 use super::matrices::Products;
-use super::memory;
+use super::memory::{self, Limit};
 use super::smooth::smooth;
 use super::start::start;
 
@@ -76,7 +77,7 @@ struct SparsePositives {
 
 impl<'a> Exact<'a> {
     /// The trainer of a task.
-    pub(crate) fn new(device: Open, task: &Task<'a>) -> Result<Self> {
+    pub(crate) fn new(device: Open, task: &Task<'a>, limit: Limit) -> Result<Self> {
         let &Task { plan, graph, negatives, init, .. } = task;
         let n = graph.nodes();
         let stride = if plan.dim <= 64 { 64 } else { 128 };
@@ -95,7 +96,8 @@ impl<'a> Exact<'a> {
             _ => 0,
         };
         let beside = memory::start_bytes(n, stride, graph);
-        memory::check(&device, tables + hops + beside + 8 * entries as u64 + 40 * n as u64)?;
+        let bytes = tables + hops + beside + 8 * entries as u64 + 40 * n as u64;
+        memory::check(&device, bytes, limit)?;
         let mut weights = DenseWeights::new(&device, law.as_ref(), n)?;
         let sum = |weights: &DenseWeights, are_known: u32| -> Result<Vec<f64>> {
             let sums = Buffer::<f64>::zeros(&device, n)?;
@@ -224,9 +226,11 @@ impl DenseWeights {
                 factors,
             }),
             _ => {
-                let message = "the exact trainer takes uniform negatives on a GPU, or those by exact \
-                               distances that are stored; use --strategy table, or --device cpu";
-                Err(Error::option("device", Device::Cuda(device.number), message))
+                let problem = Problem::from(
+                    "the exact trainer takes uniform negatives on a GPU, or those by exact distances \
+                     that are stored",
+                );
+                Err(Error::conflict(problem.set("strategy", "table").set("device", Device::Cpu)))
             }
         }
     }

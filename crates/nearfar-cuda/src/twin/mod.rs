@@ -19,6 +19,8 @@ use training::{Lists, RowTotals, train_row};
 /// Trains on the CPU as the GPU does.
 pub(crate) struct Twin {
     shape: Shape,
+    /// Parts of the other rows, over which terms are summed one after the other.
+    parts: usize,
     walks: Option<Walks>,
     law: Option<Law>,
     pairs: Pairs,
@@ -33,9 +35,11 @@ impl Twin {
         shape: Shape,
         walks: Option<&WalkArrays<'_>>,
         law: Option<&LawArrays<'_>>,
+        parts: usize,
     ) -> Self {
         Self {
             shape,
+            parts,
             walks: walks.map(Walks::new),
             law: law.map(Law::new),
             pairs: Pairs::default(),
@@ -55,8 +59,9 @@ impl Twin {
     ) -> (Vec<f32>, RowTotals) {
         let mut out = vec![0.0; own.len()];
         let rows = out.par_chunks_exact_mut(self.shape.stride).enumerate();
-        let train =
-            |(row, out): (usize, &mut [f32])| train_row(row, own, others, out, lists(row), step);
+        let train = |(row, out): (usize, &mut [f32])| {
+            train_row(row, own, others, out, lists(row), step, self.parts)
+        };
         let totals = rows.map(train).reduce(RowTotals::default, RowTotals::and);
         (out, totals)
     }

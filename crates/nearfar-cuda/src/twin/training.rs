@@ -1,5 +1,7 @@
 //! The kernels of `kernels/training.cuh`.
 
+use std::ops::Range;
+
 use nearfar::simd::sigmoid_loss;
 
 use crate::shape::{SCALE, SKIP, Step};
@@ -26,7 +28,7 @@ pub(crate) struct RowTotals {
     pub(crate) diverged: bool,
 }
 
-/// The new value of a row.
+/// The new value of a row, whose terms are summed over so many parts of the other rows.
 pub(crate) fn train_row(
     row: usize,
     own: &[f32],
@@ -34,6 +36,7 @@ pub(crate) fn train_row(
     out: &mut [f32],
     lists: Lists<'_>,
     step: Step,
+    parts: usize,
 ) -> RowTotals {
     let stride = out.len();
     let z = &own[row * stride..][..stride];
@@ -44,23 +47,12 @@ pub(crate) fn train_row(
     let own_negative = of_windows().filter(|&&entry| entry & 1 == 0).count() as u32;
     let weight = positive as f32 * step.weights[0] + negative as f32 * step.weights[1];
     let size = if weight > step.heavy { step.heavy / weight } else { 1.0 };
-    let (of_positive, of_negative) = (size * step.positive * SCALE, size * step.negative * SCALE);
-    let lanes = lanes(stride);
     let mut sums = vec![0_u32; stride];
     let mut totals = RowTotals { pairs: of_windows().count() as u64, ..RowTotals::default() };
-    let owned = totals.pairs as usize;
-    for (at, &entry) in all().enumerate() {
-        let other = &others[(entry >> 1) as usize * stride..][..stride];
-        let product = dot(z, other, lanes);
-        let is_positive = entry & 1 == 1;
-        let (error, loss) = sigmoid_loss(if is_positive { product } else { -product });
-        let factor = if is_positive { of_positive * error } else { -(of_negative * error) };
-        if at < owned {
-            totals.loss += u64::from(rounded_bits(loss * SCALE).wrapping_sub(ROUND.to_bits()));
-        }
-        for (sum, value) in sums.iter_mut().zip(other) {
-            *sum = sum.wrapping_add(rounded_bits(factor * value).wrapping_sub(ROUND.to_bits()));
-        }
+    let of_part = (others.len() / stride).div_ceil(parts).max(1);
+    for first in (0..others.len() / stride).step_by(of_part) {
+        let part = first..first + of_part;
+        totals.loss += add_terms(z, others, part, lists, (step, size), &mut sums);
     }
     let keep = 1.0 - size * step.shrink * own_negative as f32;
     for ((out, old), sum) in out.iter_mut().zip(z).zip(sums) {
@@ -70,6 +62,37 @@ pub(crate) fn train_row(
             !matches!(out.abs().partial_cmp(&LARGEST), Some(std::cmp::Ordering::Less));
     }
     totals
+}
+
+/// Adds the terms of the pairs with rows of a part, and returns their loss.
+fn add_terms(
+    z: &[f32],
+    others: &[f32],
+    part: Range<usize>,
+    lists: Lists<'_>,
+    (step, size): (Step, f32),
+    sums: &mut [u32],
+) -> u64 {
+    let (of_positive, of_negative) = (size * step.positive * SCALE, size * step.negative * SCALE);
+    let (stride, lanes) = (z.len(), lanes(z.len()));
+    let mut of_windows = 0;
+    for (list, is_own) in [(lists.of_windows, true), (lists.incoming, false)] {
+        let inside = |&&entry: &&u32| entry != SKIP && part.contains(&((entry >> 1) as usize));
+        for &entry in list.iter().filter(inside) {
+            let other = &others[(entry >> 1) as usize * stride..][..stride];
+            let product = dot(z, other, lanes);
+            let is_positive = entry & 1 == 1;
+            let (error, loss) = sigmoid_loss(if is_positive { product } else { -product });
+            let factor = if is_positive { of_positive * error } else { -(of_negative * error) };
+            if is_own {
+                of_windows += u64::from(rounded_bits(loss * SCALE).wrapping_sub(ROUND.to_bits()));
+            }
+            for (sum, value) in sums.iter_mut().zip(other) {
+                *sum = sum.wrapping_add(rounded_bits(factor * value).wrapping_sub(ROUND.to_bits()));
+            }
+        }
+    }
+    of_windows
 }
 
 fn rounded_bits(x: f32) -> u32 {
@@ -136,7 +159,7 @@ mod tests {
         };
         let lists = Lists { of_windows: &[2 + 1, SKIP, 4, 6], incoming: &[6 + 1] };
         let mut out = vec![0.0; stride];
-        let totals = train_row(0, &rows, &rows, &mut out, lists, step);
+        let totals = train_row(0, &rows, &rows, &mut out, lists, step, 1);
         assert_eq!((totals.pairs, totals.diverged), (3, false));
         let row = |node: usize| &rows[node * stride..][..stride];
         let dot =

@@ -369,6 +369,9 @@ def embed(
     kernel : {"auto", "scalar", "avx2", "avx512", "neon"}, default="auto"
         Instruction set of the arithmetic. Sets differ in the order of sums; the same set gives the
         same vectors on other machines. ``"auto"`` selects the fastest of this machine.
+    device : str, default="cpu"
+        Device that trains: ``"cpu"``, ``"cuda"`` or, of several GPUs, ``"cuda:N"``. Vectors of a GPU are
+        not those of the CPU.
     seed : int, default=0
         Random seed.
     negatives : str, default="auto"
@@ -394,6 +397,9 @@ def embed(
     max_memory : int or str, default=8_000_000_000
         Memory limit in bytes, or a string such as ``"800MB"``. A run that would exceed it raises
         ``MemoryError`` before it starts.
+    device_memory : int or str, default=None
+        Limit of the GPU's memory, such as ``"20GB"``; larger tables of vectors stream through it in parts.
+        ``None`` is what is free.
     config : path, default=None
         TOML file with settings; keyword arguments take precedence.
     log : path, default=None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._embedding import Embedding
 
 #: Keywords of ``embed`` that an update has no use for.
-_NOT_OF_UPDATES = ("log", "checkpoint", "resume", "resume_anyway")
+_NOT_OF_UPDATES = ("log", "checkpoint", "resume", "resume_anyway", "device_memory")
 
 #: Keywords of ``Embedding.update`` with the defaults of ``embed``.
 UPDATE = {name: value for name, value in _options.EMBED.items() if name not in _NOT_OF_UPDATES}

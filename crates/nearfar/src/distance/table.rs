@@ -182,13 +182,16 @@ pub(super) fn measure<T: HopCell>(
     let chunks = sources.len().div_ceil(SOURCES);
     let few = searches < rayon::current_num_threads();
     let part = SOURCES * if few { chunks.div_ceil(searches.max(1)).max(1) } else { 1 };
+    let at_once = sources.len().div_ceil(part).max(1);
+    let threads = rayon::current_num_threads() / at_once;
+    let search = || MultiSourceBfs::new(graph).by_threads(threads);
     let buffers = Buffers::default();
     cells
         .par_chunks_mut((part * columns).max(1))
         .zip(sources.par_chunks(part))
         .map(|(rows, sources)| {
             let (mut bfs, mut tile) =
-                buffers.take(|| (MultiSourceBfs::new(graph), memory::zeroed(columns * SOURCES)));
+                buffers.take(|| (search(), memory::zeroed(columns * SOURCES)));
             let chunks = rows.chunks_mut((SOURCES * columns).max(1));
             for (rows, sources) in chunks.zip(sources.chunks(SOURCES)) {
                 tile.fill(T::default());
