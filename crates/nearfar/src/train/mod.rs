@@ -15,6 +15,7 @@ pub mod l2;
 mod observe;
 mod plan;
 mod settings;
+mod rows;
 #[doc(hidden)]
 pub mod smooth;
 #[doc(hidden)]
@@ -35,3 +36,5 @@ pub use plan::TrainPlan;
 pub use settings::Settings;
 pub use start::Start;
 pub use update::Updated;
+
+pub use crate::memory::Array;
