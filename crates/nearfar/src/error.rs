@@ -110,7 +110,9 @@ impl Error {
 
     pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
         let way_out = match source.kind() {
-            std::io::ErrorKind::StorageFull => "free some space, or choose a folder on another disk",
+            std::io::ErrorKind::StorageFull => {
+                "free some space, or choose a folder on another disk"
+            }
             _ => "choose a folder that exists and can be written",
         };
         let problem = format!("{source}; {way_out}");

@@ -394,6 +394,9 @@ def embed(
     max_memory : int or str, default=8_000_000_000
         Memory limit in bytes, or a string such as ``"800MB"``. A run that would exceed it raises
         ``MemoryError`` before it starts.
+    scratch : path, default=None
+        Folder for files of vectors and pairs where they do not fit ``max_memory``. The result is the
+        same.
     config : path, default=None
         TOML file with settings; keyword arguments take precedence.
     log : path, default=None

@@ -58,7 +58,8 @@ impl FloatFile {
         }
         let fail = |error| Error::read(folder, error);
         let map = Mapped::new(&file.file).map_err(fail)?;
-        let values = map.array(0..4 * len).ok_or_else(|| fail(io::ErrorKind::InvalidData.into()))?;
+        let values =
+            map.array(0..4 * len).ok_or_else(|| fail(io::ErrorKind::InvalidData.into()))?;
         Ok(Self { file, map, values })
     }
 

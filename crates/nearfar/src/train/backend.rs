@@ -14,7 +14,7 @@ use crate::embedding::Embedding;
 use crate::encode::{Encoder, Features};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
-use crate::memory::Array;
+use crate::memory::{self, Array};
 use crate::negative::NegativeSampler;
 use crate::positive::{Node2Vec, PositiveSource, Walk};
 use crate::simd::InstructionSet;
@@ -211,6 +211,8 @@ pub(crate) fn run(
     let smoothing = plan.smoothing_at_end();
     let is_smooth = smoothing > 0 && backend.smooth(smoothing)?;
     let (mut vectors, contexts) = backend.into_both()?;
+    // The memory of pairs, before that of smoothing is taken.
+    memory::give_back();
     if smoothing > 0 && !is_smooth {
         let mut values = vectors.into_vec();
         smooth(&graph.to_undirected(), &mut values, plan.dim, smoothing);

@@ -14,8 +14,8 @@ pub(crate) mod given;
 pub mod l2;
 mod observe;
 mod plan;
-mod settings;
 mod rows;
+mod settings;
 #[doc(hidden)]
 pub mod smooth;
 #[doc(hidden)]

@@ -303,7 +303,10 @@ impl TrainPlan {
     /// Whether vectors and pairs can be in files.
     fn can_be_on_disk(&self) -> bool {
         let nothing_given = self.init.is_none() && self.updated.is_none();
-        self.trainer == Trainer::Stream && self.device == Device::Cpu && self.parts > 1 && nothing_given
+        self.trainer == Trainer::Stream
+            && self.device == Device::Cpu
+            && self.parts > 1
+            && nothing_given
     }
 
     /// Bytes of measuring the effective rank, where λ is adjusted.

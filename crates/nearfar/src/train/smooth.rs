@@ -29,12 +29,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::rows::{CHUNK, Rows};
 use crate::budget::product;
 use crate::cancel;
 use crate::encode::Propagation;
 use crate::error::Result;
 use crate::graph::{Graph, Node};
-use super::rows::{CHUNK, Rows};
 
 /// Columns that are smoothed at a time: a cache line of each row.
 const PANEL: usize = 16;
@@ -91,11 +91,7 @@ pub(crate) fn smooth_rows(
             remove(&q, panel, width);
         }
         after += squares(&q, panel, width);
-        rows.store(first, width, panel, |node, values, panel| {
-            if q[node] > 0.0 {
-                values.copy_from_slice(panel);
-            }
-        })?;
+        rows.store(first, width, panel, |node| q[node] > 0.0)?;
     }
     let factor = if after > 0.0 { (before / after).sqrt() as f32 } else { 0.0 };
     let evened = rows.update(|at, rows| {

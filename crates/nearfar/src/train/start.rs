@@ -43,7 +43,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::plan::TrainPlan;
-use super::rows::{CHUNK, Rows};
+use super::rows::{CHUNK, Panels, Rows};
 use crate::budget::{product, sum};
 use crate::cancel;
 use crate::encode::Propagation;
@@ -74,8 +74,10 @@ const MOST: usize = 256;
 /// The largest absolute value of a small random number.
 pub const SPREAD: f64 = 0.1;
 
-/// Columns that are multiplied at a time: a cache line of each row.
-const PANEL: usize = 16;
+/// Columns that are multiplied at a time: a cache line of each row; half of one where memory is short.
+fn panel(on_disk: bool) -> usize {
+    if on_disk { 8 } else { 16 }
+}
 
 /// Rows that are multiplied with a small matrix at a time.
 const FEW: usize = 256;
@@ -93,7 +95,7 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
                 product([threads, columns, columns, 12]),
                 product([threads, FEW, columns, 8]),
             ]);
-            let panels = product([3, n, PANEL.min(columns), 4]);
+            let panels = product([3, n, panel(plan.scratch.is_some()).min(columns), 4]);
             // In files, but for the chunks that each thread has.
             let tables = match plan.scratch {
                 None => product([2, n, columns, 4]),
@@ -207,7 +209,8 @@ fn spectral(
     if graph.arcs() == 0 {
         return Ok(());
     }
-    let operator = Operator::new(graph, plan.window);
+    let operator =
+        Operator { panel: panel(scratch.is_some()), ..Operator::new(graph, plan.window) };
     let random = |at: usize, x: &mut [f32]| {
         x.par_chunks_exact_mut(columns).enumerate().for_each(|(row, values)| {
             let mut rng = Rng::new(plan.seed, Purpose::Start, 1, (at * CHUNK + row) as u64);
@@ -216,8 +219,10 @@ fn spectral(
     };
     let matrices = |x, y| RowSubspace { operator, columns, x, y, rows };
     if let Some(folder) = scratch {
-        let [mut x, mut y] = [FloatFile::new(folder, n * columns)?, FloatFile::new(folder, n * columns)?];
-        let (mut x, y) = (Rows::File(&mut x, columns), Rows::File(&mut y, columns));
+        let file = || FloatFile::new(folder, n * columns);
+        let [mut x, mut y] = [file()?, file()?];
+        let panels = Panels { rows: n, columns, width: panel(scratch.is_some()) };
+        let (mut x, y) = (Rows::Panels(&mut x, panels), Rows::Panels(&mut y, panels));
         x.update(random)?;
         return add_spectral(&mut matrices(x, y), n, columns);
     }
@@ -331,6 +336,8 @@ struct Operator {
     /// Degree by mean degree, divided by T.
     scale: Vec<f32>,
     steps: usize,
+    /// Columns that are multiplied at a time.
+    panel: usize,
 }
 
 impl Operator {
@@ -338,7 +345,7 @@ impl Operator {
     /// far below zero as above.
     fn new(graph: &Arc<Graph>, window: usize) -> Self {
         let (scale, steps) = spectral_scale(graph, window);
-        Self { mean: Propagation::mean(graph), scale, steps }
+        Self { mean: Propagation::mean(graph), scale, steps, panel: panel(false) }
     }
 
     /// Writes M x to `out`.
@@ -361,10 +368,10 @@ impl Operator {
         adds: impl Fn(usize) -> bool,
     ) -> Result<()> {
         let n = self.scale.len();
-        let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL.min(columns)]);
-        for first in (0..columns).step_by(PANEL) {
+        let mut panels = [(); 3].map(|()| vec![0.0; n * self.panel.min(columns)]);
+        for first in (0..columns).step_by(self.panel) {
             cancel::check();
-            let width = PANEL.min(columns - first);
+            let width = self.panel.min(columns - first);
             let [panel, mut sum, mut next] =
                 panels.each_mut().map(|all: &mut Vec<f32>| &mut all[..n * width]);
             x.load(first, width, panel)?;
@@ -379,9 +386,9 @@ impl Operator {
                         .for_each(|(sum, x)| *sum += x);
                 }
             }
-            out.store(first, width, sum, |node, out, sum| {
-                out.iter_mut().zip(sum).for_each(|(out, sum)| *out = self.scale[node] * sum);
-            })?;
+            let rows = sum.par_chunks_exact_mut(width).zip(&self.scale);
+            rows.for_each(|(sum, scale)| sum.iter_mut().for_each(|sum| *sum *= scale));
+            out.store(first, width, sum, |_| true)?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use super::spill::{Spill, StagePairs};
 use super::tasks::{self, BlockRows, Training};
 use crate::error::Result;
 use crate::file::FloatFile;
-use crate::memory::{Aligned, Array};
+use crate::memory::{self, Aligned, Array};
 use crate::simd::InstructionSet;
 use crate::train::rows::{CHUNK, Rows};
 
@@ -33,8 +33,6 @@ pub(super) struct Disk {
     spill: Spill,
     /// Buffers that no part uses.
     free: Vec<Vec<Aligned>>,
-    /// Bytes of tables read and written so far.
-    pub(super) moved: u64,
 }
 
 /// A part of all tables in memory.
@@ -60,7 +58,7 @@ impl Disk {
         let tables = tables.collect::<Result<_>>()?;
         let spill = Spill::new(folder, order)?;
         let pairs = EpochPairs::default();
-        Ok(Self { order, rows, dim, tables, pairs, spill, free: vec![], moved: 0 })
+        Ok(Self { order, rows, dim, tables, pairs, spill, free: vec![] })
     }
 
     /// Samples the pairs of a pass into the file.
@@ -94,9 +92,8 @@ impl Disk {
             let next = stages.get(at).copied();
             let rounds = order.rounds(stage);
             let step = |at: usize| step((round + at) as f64 / count as f64);
-            let keep_going = |part: f64| {
-                keep_going((round as f64 + part * rounds.len() as f64) / count as f64)
-            };
+            let keep_going =
+                |part: f64| keep_going((round as f64 + part * rounds.len() as f64) / count as f64);
             let held: Vec<usize> = resident.iter().map(|part| part.number).collect();
             let (rows, dim) = (self.rows, self.dim);
             let (trained, exchanged) = thread::scope(|scope| {
@@ -123,10 +120,22 @@ impl Disk {
         Ok(ControlFlow::Continue(loss))
     }
 
+    /// Every so many rows of the vectors. (Mapped pages would be those of whole extents of the file.)
+    pub(super) fn every(&self, step: usize) -> Result<Vec<f32>> {
+        let dim = self.dim;
+        let count = self.tables[0].values().len() / dim;
+        let mut rows = vec![0.0; count.div_ceil(step) * dim];
+        for (row, out) in rows.chunks_exact_mut(dim).enumerate() {
+            self.tables[0].read(row * step * dim, out)?;
+        }
+        Ok(rows)
+    }
+
     /// Gives the memory of parts back.
     pub(super) fn free_parts(&mut self) {
         self.free = vec![];
         self.pairs = EpochPairs::default();
+        memory::give_back();
     }
 
     /// The first `dim` values of every row of the tables, which stay in files. They move within their
@@ -135,7 +144,8 @@ impl Disk {
         let stride = self.dim;
         let pack = |mut file: FloatFile| {
             let mut at = 0;
-            let chunks = if dim < stride { file.values().len().div_ceil(CHUNK * stride) } else { 0 };
+            let chunks =
+                if dim < stride { file.values().len().div_ceil(CHUNK * stride) } else { 0 };
             for chunk in 0..chunks {
                 let rows = Rows::File(&mut file, stride).chunk(chunk)?.into_owned();
                 let packed: Vec<f32> =
@@ -164,7 +174,6 @@ impl Disk {
             let (at, len) = self.place(number);
             for (file, values) in self.tables.iter_mut().zip(&tables) {
                 file.write(at, &values[..len])?;
-                self.moved += 4 * len as u64;
             }
             self.free.push(tables);
         }
@@ -176,12 +185,12 @@ impl Disk {
             }
             let (at, len) = self.place(number);
             let (_, largest) = self.place(0);
-            let mut tables = self.free.pop().unwrap_or_else(|| {
-                self.tables.iter().map(|_| Aligned::zeroed(largest)).collect()
-            });
+            let mut tables = self
+                .free
+                .pop()
+                .unwrap_or_else(|| self.tables.iter().map(|_| Aligned::zeroed(largest)).collect());
             for (file, values) in self.tables.iter().zip(&mut tables) {
                 file.read(at, &mut values[..len])?;
-                self.moved += 4 * len as u64;
             }
             arrived.push(Part { number, tables });
         }
@@ -229,7 +238,9 @@ mod tests {
     use crate::rng::{Purpose, Rng};
     use crate::simd::InstructionSet;
     use crate::train::backend::{Task, run};
-    use crate::train::{Checkpoint, Checkpoints, Event, Settings, Sink, State, TrainConfig, TrainPlan};
+    use crate::train::{
+        Checkpoint, Checkpoints, Event, Settings, Sink, State, TrainConfig, TrainPlan,
+    };
 
     use super::*;
 
@@ -339,7 +350,8 @@ mod tests {
                 (checkpoints, found)
             };
             let (checkpoints, _) = open(first, false);
-            let sink = Record { checkpoints: Some(checkpoints), stop_after: Some(1), events: vec![] };
+            let sink =
+                Record { checkpoints: Some(checkpoints), stop_after: Some(1), events: vec![] };
             trained(first, &graph, None, &mut { sink });
             let (_, checkpoint) = open(second, true);
             assert!(trained(second, &graph, checkpoint, &mut Record::default()) == whole);

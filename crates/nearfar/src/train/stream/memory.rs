@@ -35,9 +35,8 @@ pub(in crate::train) fn disk_bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     let of_block = Buckets::bytes(blocks as u64, share(blocks));
     let sampled = of_block.saturating_mul(some as u64 + 1);
     let positions = product([blocks, order.parts() + 4, 8]);
-    // Pages of the files that are mapped while the rank is measured and checkpoints are written.
-    let mapped = product([1 << 16, plan.dim, 4]).max(64 << 20);
-    let mapped = mapped.min(product([n, padded(plan), 4]));
+    // Pages of the files that are mapped while checkpoints are written.
+    let mapped = product([(1 << 16).min(n), padded(plan), 4]);
     sum([parts, stages.max(sampled), positions, mapped, sampling_bytes(plan, graph)])
 }
 
@@ -107,18 +106,18 @@ pub(in crate::train) fn passes(plan: &TrainPlan, nodes: usize) -> usize {
 }
 
 /// Parts that a table is cut into, of which two at a time are trained. Tables of less than 256 MB are
-/// one part; others have at least 8 parts, of up to 512 MB: enough that three of them are much less than
-/// the table, and that stages without a common part can run side by side, and few, as every pass moves
-/// a part P²/2 times.
+/// one part, others at least 8: three parts are much less than the table, and stages without a common
+/// part can run side by side. With more parts each stage takes less memory, and every pass moves the
+/// table more often, P/2 times. So both grow with the square root of the table: a part is 48 MB × P.
 pub(in crate::train) fn parts(plan: &TrainPlan, nodes: usize) -> usize {
     const SMALL: u64 = 1 << 28;
-    const PART: u64 = 1 << 29;
+    const SQUARE: u64 = 48 << 20;
     const FEWEST: u64 = 8;
     let bytes = product([nodes, padded(plan), 4]);
     if plan.trainer != Trainer::Stream || bytes < SMALL {
         return 1;
     }
-    usize::try_from(bytes.div_ceil(PART).max(FEWEST)).unwrap_or(usize::MAX)
+    (bytes / SQUARE).isqrt().max(FEWEST) as usize
 }
 
 /// For how many passes negatives are drawn at a time where changing the centre is slow. How often a
@@ -193,6 +192,20 @@ mod tests {
         assert_eq!(passes(20, 20_000_000), 10);
         assert_eq!(passes(20, 25_000_000), 12);
         assert_eq!(passes(20, usize::MAX), 20);
+    }
+
+    #[test]
+    fn parts_grow_with_the_square_root_of_the_table() {
+        let plan = plan(&ring(50), &TrainConfig::default());
+        for (nodes, expected) in [
+            (500_000, 1),
+            (1_000_000, 8),
+            (10_000_000, 10),
+            (100_000_000, 31),
+            (1_000_000_000, 100),
+        ] {
+            assert_eq!(parts(&plan, nodes), expected, "{nodes} nodes");
+        }
     }
 
     /// 64 MB, a hundred passes, or the whole run, with 10 negatives of 4 bytes for each of two walks.

@@ -8,6 +8,7 @@
 
 pub mod blocks;
 pub mod buckets;
+pub mod cluster;
 mod disk;
 pub mod kernel;
 mod memory;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 use super::given::initial;
-use super::l2::L2Controller;
+use super::l2::{L2Controller, step};
 use super::plan::TrainPlan;
 use super::rows::Rows;
 use super::smooth::smooth_rows;
@@ -133,9 +134,15 @@ impl Backend for Stream<'_> {
             let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
             (count, loss) = (count + store.pairs().count, loss + sum);
         }
-        let rows = self.store.centres().chunks_exact(padded(plan));
-        let effective_rank = self.l2.after(epoch, epochs, rows, plan.dim);
-        self.release();
+        let effective_rank = match &self.store {
+            Store::Memory { tables, .. } => {
+                self.l2.after(epoch, epochs, tables.centres.iter(), plan.dim)
+            }
+            Store::Disk(disk) => {
+                let rows = disk.every(step(nodes))?;
+                self.l2.after_some(epoch, epochs, rows.chunks_exact(padded(plan)), plan.dim)
+            }
+        };
         let loss = loss / (count as f64).max(1.0);
         Ok(ControlFlow::Continue(EpochStats { pairs: count, loss, l2, effective_rank }))
     }
@@ -173,8 +180,8 @@ impl Backend for Stream<'_> {
         };
         let (contexts, _) = contexts.as_chunks::<4>();
         let contexts = contexts.iter().map(|bytes| f32::from_le_bytes(*bytes));
-        let finite = vectors.iter().all(|value| value.is_finite())
-            && contexts.clone().all(f32::is_finite);
+        let finite =
+            vectors.iter().all(|value| value.is_finite()) && contexts.clone().all(f32::is_finite);
         let restored = self.l2.restore(numbers.map(f64::from_le_bytes));
         if !finite || restored.is_none() {
             let message = "the checkpoint holds numbers that no run can have";
@@ -340,6 +347,27 @@ mod tests {
     fn plan(graph: &Arc<Graph>, train: TrainConfig) -> TrainPlan {
         let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
         TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
+    }
+
+    /// The vectors of a run in memory, in padded rows, without smoothing.
+    pub(super) fn local(plan: &TrainPlan, graph: &Arc<Graph>) -> Vec<f32> {
+        let negatives = plan.negatives.build(graph).unwrap();
+        let mut stream = Stream::new(Task {
+            plan,
+            graph,
+            positives: crate::train::backend::positives(plan, graph).unwrap(),
+            negatives: &*negatives,
+            encoder: None,
+            instruction_set: plan.kernel,
+            init: None,
+            features: None,
+        })
+        .unwrap();
+        for epoch in 0..plan.epochs {
+            let done = stream.epoch(epoch, &mut |_| Ok(ControlFlow::Continue(())));
+            assert!(done.unwrap().is_continue());
+        }
+        stream.store.centres().to_vec()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! For each block of centres and each part of other nodes, the file has the lengths of the lists of the
 //! blocks of that part, then their pairs. In memory is one position for each block and part.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::buckets::Buckets;
@@ -36,9 +37,9 @@ pub(super) struct Lists {
 
 /// The pairs of a stage.
 pub(super) struct StagePairs {
-    there: Lists,
-    /// Those with centres in the second part; the same as `there` within a part.
-    back: Option<Lists>,
+    pub(super) there: Lists,
+    /// Those with centres in the second part; `None` within a part.
+    pub(super) back: Option<Lists>,
 }
 
 impl Spill {
@@ -61,11 +62,7 @@ impl Spill {
         numbers.clear();
         for part in 0..order.parts() {
             starts.push(self.end + numbers.len() as u64);
-            let lists = order.blocks_of(part);
-            numbers.extend(lists.clone().map(|list| pairs.length(list) as u32));
-            lists.for_each(|list| {
-                numbers.extend(pairs.list(list).flatten().map(|pair| pair.bits()));
-            });
+            append(pairs, order.blocks_of(part), numbers);
         }
         self.file.write(self.end, numbers)?;
         self.end += numbers.len() as u64;
@@ -103,7 +100,34 @@ impl Spill {
     }
 }
 
+/// Appends the lengths of some lists, then their pairs.
+pub(super) fn append(pairs: &Buckets, lists: Range<usize>, numbers: &mut Vec<u32>) {
+    numbers.extend(lists.clone().map(|list| pairs.length(list) as u32));
+    lists.for_each(|list| numbers.extend(pairs.list(list).flatten().map(|pair| pair.bits())));
+}
+
 impl Lists {
+    /// The pairs with centres in one part and other nodes in another, from what was appended for each
+    /// block of centres. `None` if it cannot be that.
+    pub(super) fn parse(order: Order, (centres, others): Stage, numbers: &[u32]) -> Option<Self> {
+        let (rows, columns) = (order.blocks_of(centres), order.blocks_of(others));
+        let first = (rows.start, columns.start);
+        let mut lists = Self { first, columns: columns.len(), starts: vec![0], pairs: vec![] };
+        let mut rest = numbers;
+        for _ in rows {
+            let (lengths, after) = rest.split_at_checked(columns.len())?;
+            for &length in lengths {
+                let last = *lists.starts.last()?;
+                lists.starts.push(last + length as usize);
+            }
+            let count = lists.starts.last()? - lists.pairs.len();
+            let (pairs, after) = after.split_at_checked(count)?;
+            lists.pairs.extend(pairs.iter().map(|&bits| Pair::from_bits(bits)));
+            rest = after;
+        }
+        rest.is_empty().then_some(lists)
+    }
+
     fn list(&self, p: usize, q: usize) -> &[Pair] {
         let at = (p - self.first.0) * self.columns + (q - self.first.1);
         &self.pairs[self.starts[at]..self.starts[at + 1]]
@@ -151,7 +175,8 @@ mod tests {
             blocks.iter().for_each(|block| spill.add(block).unwrap());
             for (a, b) in order.stages() {
                 let pairs = spill.stage((a, b)).unwrap();
-                for (p, q) in order.blocks_of(a).flat_map(|p| order.blocks_of(b).map(move |q| (p, q)))
+                for (p, q) in
+                    order.blocks_of(a).flat_map(|p| order.blocks_of(b).map(move |q| (p, q)))
                 {
                     for (p, q) in [(p, q), (q, p)] {
                         let exact: Vec<Pair> = blocks[p].list(q).flatten().copied().collect();

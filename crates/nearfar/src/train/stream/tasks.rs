@@ -73,7 +73,13 @@ impl<L: PairLists> Training<'_, L> {
                 .map(|&at| {
                     let ((p, q), step) = tasks[at];
                     let left = std::mem::take(&mut groups[p]);
-                    (BucketTask { training: self, step }, p, q, left, std::mem::take(&mut groups[q]))
+                    (
+                        BucketTask { training: self, step },
+                        p,
+                        q,
+                        left,
+                        std::mem::take(&mut groups[q]),
+                    )
                 })
                 .collect();
             let of_tasks: Vec<f64> = running
@@ -111,9 +117,7 @@ impl<L: PairLists> BucketTask<'_, L> {
             return self.within_group(p * group, left);
         }
         back_and_forth(left.len(), right.len())
-            .map(|(l, r)| {
-                self.between((p * group + l, q * group + r), &mut left[l], &mut right[r])
-            })
+            .map(|(l, r)| self.between((p * group + l, q * group + r), &mut left[l], &mut right[r]))
             .sum()
     }
 
@@ -140,10 +144,14 @@ impl<L: PairLists> BucketTask<'_, L> {
     fn between(&self, (p, q): (usize, usize), left: &mut BlockRows, right: &mut BlockRows) -> f64 {
         let &Training { set, dim, pairs, .. } = self.training;
         let step = self.step;
-        let there: f64 =
-            pairs.list(p, q).map(|pairs| train_pairs(set, left.with(right, dim), pairs, step)).sum();
-        let back: f64 =
-            pairs.list(q, p).map(|pairs| train_pairs(set, right.with(left, dim), pairs, step)).sum();
+        let there: f64 = pairs
+            .list(p, q)
+            .map(|pairs| train_pairs(set, left.with(right, dim), pairs, step))
+            .sum();
+        let back: f64 = pairs
+            .list(q, p)
+            .map(|pairs| train_pairs(set, right.with(left, dim), pairs, step))
+            .sum();
         there + back
     }
 }

@@ -65,6 +65,11 @@ impl Pair {
         self.0
     }
 
+    /// The pair of a number.
+    pub(super) fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// The row of the centre.
     #[inline]
     pub fn centre(self) -> usize {
