@@ -17,6 +17,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 /// GRAPH is one of:
 ///   an edge list, two or three columns: any separator, any ids, also .gz and .zst
 ///   a Matrix Market .mtx, SciPy .npz, NumPy .npy or Parquet file
+///   a packed graph of `nearfar pack`, .nfg
 ///   a folder with edges.tsv, and optionally nodes.tsv, labels.tsv and splits.tsv
 ///   builtin:karate, builtin:sparse, builtin:moderate or builtin:dense
 #[derive(Parser)]

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use nearfar::graph::Graph;
 use nearfar::simd::LANES;
 use nearfar::train::l2::L2Controller;
-use nearfar::train::{Backend, EpochStats, KeepGoing, Task, TrainPlan, VectorView, initial};
+use nearfar::train::{Array, Backend, EpochStats, KeepGoing, Task, TrainPlan, VectorView, initial};
 use nearfar::{Error, Result};
 
 use crate::engine::{Engine, Totals, centres_on_host};
@@ -174,10 +174,17 @@ impl<E: Engine> Backend for Stream<'_, E> {
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
-        self.into_both().0
+        self.into_vecs().0
     }
 
-    fn into_both(mut self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
+    fn into_both(self: Box<Self>) -> Result<(Array<f32>, Option<Array<f32>>)> {
+        let (vectors, contexts) = self.into_vecs();
+        Ok((vectors.into(), contexts.map(Array::from)))
+    }
+}
+
+impl<E: Engine> Stream<'_, E> {
+    fn into_vecs(mut self) -> (Vec<f32>, Option<Vec<f32>>) {
         let vectors = match self.vectors() {
             // Copied once more only where rows are padded.
             view if view.stride > view.dim => view.to_vec(),

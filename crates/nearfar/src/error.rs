@@ -109,7 +109,13 @@ impl Error {
     }
 
     pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
-        let problem = format!("{source}; choose a folder that exists and can be written");
+        let way_out = match source.kind() {
+            std::io::ErrorKind::StorageFull => {
+                "free some space, or choose a folder on another disk"
+            }
+            _ => "choose a folder that exists and can be written",
+        };
+        let problem = format!("{source}; {way_out}");
         let problem = Box::new(problem.into());
         Self::Write { path: path.to_owned(), problem, source: Some(source.into()) }
     }

@@ -12,6 +12,7 @@
 
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io;
@@ -125,6 +126,22 @@ impl Mapped {
         let values = NonNull::slice_from_raw_parts(start, bytes.len() / size_of::<T>());
         Some(Array { values, owner: self.0.clone() })
     }
+
+    /// Gives the pages that were read back to the system; they are read again when they are used.
+    pub(crate) fn release(&self) {
+        release(&self.0);
+    }
+}
+
+/// Gives pages of a file back to the system.
+fn release(map: &Mmap) {
+    #[cfg(unix)]
+    // SAFETY: the pages are those of a file that is mapped for reading, and come from there again.
+    unsafe {
+        let _ = map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed);
+    }
+    #[cfg(not(unix))]
+    let _ = map;
 }
 
 impl Deref for Mapped {
@@ -136,7 +153,7 @@ impl Deref for Mapped {
 }
 
 /// Numbers of which every pattern of bits is a value.
-pub(crate) trait Plain: Copy + Send + Sync + 'static {}
+pub trait Plain: Copy + Send + Sync + 'static {}
 
 impl Plain for u8 {}
 impl Plain for u32 {}
@@ -150,12 +167,19 @@ pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
+/// The same, to be overwritten.
+pub(crate) fn bytes_of_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above; every pattern of bits is a value, and they are borrowed mutably for as long as
+    // the result is.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}
+
 /// An array that never changes: owned, or a part of a mapped file. Clones share it. Access costs as
 /// much as that of a `Vec`, whichever it is.
-pub(crate) struct Array<T> {
+pub struct Array<T> {
     /// The values, which lie in what `owner` keeps alive.
     values: NonNull<[T]>,
-    owner: Arc<dyn Send + Sync>,
+    owner: Arc<dyn Any + Send + Sync>,
 }
 
 // SAFETY: an array is read only, its owner can be sent and shared, and so can plain numbers.
@@ -167,6 +191,29 @@ impl<T: Plain> From<Vec<T>> for Array<T> {
     fn from(values: Vec<T>) -> Self {
         let owner = Arc::new(values);
         Self { values: NonNull::from(owner.as_slice()), owner }
+    }
+}
+
+impl<T: Plain> Array<T> {
+    /// The values; copied if they are in a file or shared.
+    pub fn into_vec(self) -> Vec<T> {
+        let Self { values, owner } = self;
+        let owned = owner.clone().downcast::<Vec<T>>();
+        match owned {
+            Ok(shared) => {
+                drop(owner);
+                Arc::try_unwrap(shared).unwrap_or_else(|shared| shared.to_vec())
+            }
+            Err(_) => Self { values, owner }.to_vec(),
+        }
+    }
+
+    /// Gives pages of a file that were read back to the system: an array larger than memory is read
+    /// piece by piece.
+    pub(crate) fn release(&self) {
+        if let Some(map) = self.owner.downcast_ref::<Mmap>() {
+            release(map);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::embedding::Embedding;
 use crate::encode::{Encoder, Features, NetworkModel};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::memory::Array;
 use crate::negative::{NegativeSampler, Negatives};
 use crate::positive::PositiveSource;
 use crate::simd::InstructionSet;
@@ -110,8 +111,8 @@ pub(crate) fn embed_changes(
     if let Some(negatives) = &parts.negatives {
         plan = plan.with_sampler(&**negatives, graph);
     }
-    let embedding = |vectors, contexts: Option<Vec<f32>>| {
-        let embedding = Embedding::new(graph.ids().clone(), plan.dim, vectors)?;
+    let embedding = |vectors, contexts: Option<Array<f32>>| {
+        let embedding = Embedding::from_array(graph.ids().clone(), plan.dim, vectors)?;
         let embedding = embedding.with_provenance(plan.provenance());
         Ok(match contexts {
             Some(contexts) => embedding.with_contexts(contexts),
@@ -121,7 +122,7 @@ pub(crate) fn embed_changes(
     let ControlFlow::Continue(checkpoint) = sink.plan(&plan)? else {
         let mut vectors = vec![0.0; graph.nodes() * plan.dim];
         given::initial(&plan, graph, parts.init, plan.dim, &mut vectors);
-        return embedding(vectors, None);
+        return embedding(vectors.into(), None);
     };
     let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
     let positives = parts.positives.map_or_else(|| backend::positives(&plan, graph), Ok)?;

@@ -9,6 +9,7 @@ mod measure;
 mod neighbors;
 mod observer;
 mod outliers;
+mod pack;
 mod report;
 mod sample;
 mod scoring;
@@ -85,6 +86,12 @@ pub(crate) enum Command {
     ///   nearfar synth --exponent 2.5 --nodes 10000 -o graph/
     #[command(verbatim_doc_comment)]
     Synth(synth::Args),
+    /// Pack a graph into a file that opens at once, whatever its size, and that processes share
+    ///
+    /// Example:
+    ///   nearfar pack edges.tsv.gz -o graph.nfg
+    #[command(verbatim_doc_comment)]
+    Pack(pack::Args),
     /// Add outliers to a labelled graph: distant nodes with the label of a class
     ///
     /// Example:
@@ -132,6 +139,7 @@ impl Command {
             Self::Stats(args) => stats::run(&args, quiet),
             Self::Sample(args) => sample::run(&args, quiet),
             Self::Synth(args) => synth::run(&args, quiet),
+            Self::Pack(args) => pack::run(&args, quiet),
             Self::Outliers(args) => outliers::run(&args, quiet),
             Self::Measure(args) => measure::run(&args, quiet),
             Self::Paper(args) => nearfar_paper::run(&args, &|text| {

@@ -203,3 +203,25 @@ fn standard_input_is_a_graph_in_any_format() {
     let error = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
     assert!(error.contains("standard input:1: the file ends before the last '}'"), "{error}");
 }
+
+/// Every command reads a packed graph as it reads the file that was packed.
+#[test]
+fn a_packed_graph_is_the_graph() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (edges, packed) = (path("edges.tsv"), path("graph.nfg"));
+    fs::write(&edges, "ann\tbob\nbob\teve\neve\tann\neve\tdan\n").unwrap();
+    let said = messages(&["pack", text(&edges), "-o", text(&packed)]);
+    assert!(said.ends_with("graph.nfg: 4 nodes, 4 edges\n"), "{said}");
+    let embed = |graph: &std::path::Path, name: &str| {
+        let vectors = path(name);
+        let arguments = ["embed", text(graph), "-q", "--epochs", "2", "-o", text(&vectors)];
+        nearfar(&arguments).assert().success();
+        fs::read(vectors).unwrap()
+    };
+    assert_eq!(embed(&edges, "a.tsv"), embed(&packed, "b.tsv"));
+    let error = failure(&["pack", text(&packed), "-o", text(&packed)]);
+    assert!(error.contains("graph.nfg"), "{error}");
+    fs::write(&packed, &fs::read(&packed).unwrap()[..100]).unwrap();
+    assert!(failure(&["stats", text(&packed)]).contains("graph.nfg"));
+}

@@ -2,7 +2,7 @@
 
 use crate::output;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "embed",
     "update",
     "apply",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 14] = [
     "stats",
     "sample",
     "synth",
+    "pack",
     "outliers",
     "neighbors",
     "report",
@@ -83,6 +84,7 @@ fn options_are_grouped() {
         ("stats", &["Arguments:", "Input:", "Evaluation:", "Output:", "General:"]),
         ("sample", &["Arguments:", "Input:", "Negatives:", "Output:", "General:"]),
         ("synth", &["Arguments:", "Graph:", "Output:", "General:"]),
+        ("pack", &["Arguments:", "Input:", "Packing:", "Output:", "General:"]),
         ("outliers", &["Arguments:", "Input:", "Output:", "General:"]),
         ("neighbors", &["Arguments:", "Output:", "General:"]),
         ("report", &["Arguments:", "Input:", "Output:", "General:"]),

@@ -400,6 +400,9 @@ def embed(
     device_memory : int or str, default=None
         Limit of the GPU's memory, such as ``"20GB"``; larger tables of vectors stream through it in parts.
         ``None`` is what is free.
+    scratch : path, default=None
+        Folder for files of vectors and pairs where they do not fit ``max_memory``. The result is the
+        same.
     config : path, default=None
         TOML file with settings; keyword arguments take precedence.
     log : path, default=None

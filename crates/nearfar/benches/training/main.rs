@@ -128,14 +128,14 @@ fn epochs(
     let keep_going = |_| Ok(ControlFlow::Continue(()));
     let sources = PairSources { positives, negatives, nodes: n, rows: tables.centres.rows };
     let start = Instant::now();
-    let mut pairs = EpochPairs::new(n, tables.centres.rows);
+    let mut pairs = EpochPairs::default();
     let (mut count, mut training) = (0, Duration::ZERO);
     for epoch in 0..epochs {
         let sampled = pairs.sample(sources, sampling, epoch, keep_going);
         assert!(sampled.is_ok_and(|done| done.is_continue()), "no sink stops it");
         let sampled = Instant::now();
         let loss =
-            stream::train(InstructionSet::detect(), &mut tables, &pairs, |_| STEP, keep_going);
+            stream::train(InstructionSet::detect(), &mut tables, 1, &pairs, |_| STEP, keep_going);
         assert!(loss.is_ok_and(|loss| loss.is_continue()), "no sink stops it");
         training += sampled.elapsed();
         count += pairs.count;

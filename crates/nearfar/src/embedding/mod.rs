@@ -25,6 +25,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem, Result};
 pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
+use crate::memory::Array;
 
 /// The name under which formats with metadata keep the provenance.
 const PROVENANCE: &str = "nearfar";
@@ -45,15 +46,20 @@ const PROVENANCE: &str = "nearfar";
 pub struct Embedding {
     ids: NodeIds,
     dim: usize,
-    vectors: Vec<f32>,
+    vectors: Array<f32>,
     /// The vectors of nodes as contexts, where they differ.
-    contexts: Option<Vec<f32>>,
+    contexts: Option<Array<f32>>,
     provenance: Map<String, Value>,
 }
 
 impl Embedding {
     /// An embedding from the ids of the nodes and their vectors in row-major order.
     pub fn new(ids: NodeIds, dim: usize, vectors: Vec<f32>) -> Result<Self> {
+        Self::from_array(ids, dim, vectors.into())
+    }
+
+    /// The same of vectors that may be in a file.
+    pub(crate) fn from_array(ids: NodeIds, dim: usize, vectors: Array<f32>) -> Result<Self> {
         let nodes = ids.len();
         if nodes == 0 || dim == 0 {
             let message = format!(
@@ -85,7 +91,7 @@ impl Embedding {
 
     /// The same, with context vectors in the order of the vectors.
     #[must_use]
-    pub(crate) fn with_contexts(self, contexts: Vec<f32>) -> Self {
+    pub(crate) fn with_contexts(self, contexts: Array<f32>) -> Self {
         Self { contexts: Some(contexts), ..self }
     }
 
@@ -158,9 +164,31 @@ impl Embedding {
         &self.vectors
     }
 
-    /// All vectors in row-major order, without a copy.
+    /// All vectors in row-major order, without a copy unless they are in a file.
     pub fn into_vectors(self) -> Vec<f32> {
-        self.vectors
+        self.vectors.into_vec()
+    }
+
+    /// Rows that are written at a time: where vectors are in a file, the memory of those is given back
+    /// ([`release`](Self::release)) before the next are read.
+    fn pieces(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        const VALUES: usize = 1 << 24;
+        let (nodes, rows) = (self.nodes(), VALUES.div_ceil(self.dim));
+        (0..nodes).step_by(rows).map(move |first| first..nodes.min(first + rows))
+    }
+
+    /// Gives memory of vectors that were read back to the system, where they are in a file.
+    fn release(&self) {
+        self.vectors.release();
+    }
+
+    /// Writes all vectors.
+    fn write_vectors(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        self.pieces().try_for_each(|rows| {
+            write_floats(out, &self.vectors[rows.start * self.dim..rows.end * self.dim])?;
+            self.release();
+            Ok(())
+        })
     }
 
     /// Fails if some value is infinite or NaN. Such vectors can be saved and loaded, but not evaluated.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
-use crate::file::npy::{Array, header, write_floats};
+use crate::file::npy::{Array, header};
 use crate::file::{FileSet, open, read_error, read_set, read_text};
 use crate::graph::{Node, NodeIds};
 
@@ -17,7 +17,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
     let mut set = FileSet::default();
     set.add(path, |out| {
         out.write_all(&header(embedding.nodes(), embedding.dim()))?;
-        write_floats(out, embedding.vectors())
+        embedding.write_vectors(out)
     })?;
     set.add(&node_file(path), |out| {
         (0..embedding.nodes() as Node)

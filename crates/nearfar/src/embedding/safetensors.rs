@@ -20,7 +20,7 @@ use safetensors::{Dtype, SafeTensors};
 
 use super::{Embedding, Ids, PROVENANCE};
 use crate::error::{Error, Result};
-use crate::file::npy::{half, write_floats};
+use crate::file::npy::half;
 use crate::file::safetensors::Tensor;
 use crate::file::{self, read_all};
 use crate::graph::{Node, NodeIds};
@@ -32,7 +32,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
     let lengths = |out: &mut dyn Write| {
         ids().try_for_each(|id| out.write_all(&(id.len() as u64).to_le_bytes()))
     };
-    let vectors = |mut out: &mut dyn Write| write_floats(&mut out, embedding.vectors());
+    let vectors = |mut out: &mut dyn Write| embedding.write_vectors(&mut out);
     let text = |out: &mut dyn Write| ids().try_for_each(|id| writeln!(out, "{id}"));
     let tensors = [
         Tensor { name: "node_lengths", dtype: Dtype::I64, shape: vec![nodes], write: &lengths },

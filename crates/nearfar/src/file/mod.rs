@@ -11,6 +11,7 @@ pub(crate) mod npy;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod safetensors;
+mod scratch;
 mod target;
 mod temporary;
 mod write;
@@ -21,6 +22,7 @@ pub use caught::is_panic_caught;
 pub(crate) use compression::{
     extension, head, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
 };
+pub(crate) use scratch::{FloatFile, ScratchFile};
 pub use target::check_not_input;
 pub use temporary::remove_temporaries;
 pub use write::write_together;

@@ -14,6 +14,7 @@ use crate::embedding::Embedding;
 use crate::encode::{Encoder, Features};
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
+use crate::memory::{self, Array};
 use crate::negative::NegativeSampler;
 use crate::positive::{Node2Vec, PositiveSource, Walk};
 use crate::simd::InstructionSet;
@@ -33,10 +34,19 @@ pub trait Backend {
     /// The vectors as they are.
     fn vectors(&self) -> VectorView<'_>;
 
-    /// What [`restore`](Self::restore) needs beside the vectors, in bytes that only this backend
-    /// reads. `None` if its runs cannot be resumed.
+    /// Gives memory of [`vectors`](Self::vectors) that were read back to the system, where they are in
+    /// a file.
+    fn release(&self) {}
+
+    /// What [`restore`](Self::restore) needs beside the vectors and the context vectors, in bytes that
+    /// only this backend reads. `None` if its runs cannot be resumed.
     fn state(&self) -> Option<Vec<u8>> {
         None
+    }
+
+    /// The context vectors, which belong to the state and follow its bytes; none by default.
+    fn contexts(&self) -> &[f32] {
+        &[]
     }
 
     /// Continues from vectors and bytes that [`vectors`](Self::vectors) and [`state`](Self::state)
@@ -59,8 +69,8 @@ pub trait Backend {
     fn into_vectors(self: Box<Self>) -> Vec<f32>;
 
     /// The vectors, and those of nodes as contexts if there are any, row by row.
-    fn into_both(self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
-        (self.into_vectors(), None)
+    fn into_both(self: Box<Self>) -> Result<(Array<f32>, Option<Array<f32>>)> {
+        Ok((self.into_vectors().into(), None))
     }
 }
 
@@ -110,9 +120,9 @@ pub struct Task<'a> {
 
 /// What training returns.
 pub(crate) struct Trained {
-    pub(crate) vectors: Vec<f32>,
+    pub(crate) vectors: Array<f32>,
     /// The context vectors, if there are any.
-    pub(crate) contexts: Option<Vec<f32>>,
+    pub(crate) contexts: Option<Array<f32>>,
     /// The parameters of a network that reads features.
     pub(crate) parameters: Option<Vec<f32>>,
 }
@@ -137,7 +147,7 @@ impl<'a> Task<'a> {
             return Err(Error::conflict(problem.set("trainer", "batch")));
         }
         Ok(match self.plan.trainer {
-            Trainer::Stream => Box::new(Stream::new(self)),
+            Trainer::Stream => Box::new(Stream::new(self)?),
             Trainer::Batch => Box::new(Batches::new(self)),
             Trainer::Exact => Box::new(Exact::new(&self)),
         })
@@ -200,9 +210,13 @@ pub(crate) fn run(
     let parameters = plan.features.and_then(|_| backend.parameters().map(<[f32]>::to_vec));
     let smoothing = plan.smoothing_at_end();
     let is_smooth = smoothing > 0 && backend.smooth(smoothing)?;
-    let (mut vectors, contexts) = backend.into_both();
+    let (mut vectors, contexts) = backend.into_both()?;
+    // The memory of pairs, before that of smoothing is taken.
+    memory::give_back();
     if smoothing > 0 && !is_smooth {
-        smooth(&graph.to_undirected(), &mut vectors, plan.dim, smoothing);
+        let mut values = vectors.into_vec();
+        smooth(&graph.to_undirected(), &mut values, plan.dim, smoothing);
+        vectors = values.into();
     }
     Ok(Trained { vectors, contexts, parameters })
 }

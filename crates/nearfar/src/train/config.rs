@@ -1,6 +1,7 @@
 //! Options of training.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -86,6 +87,9 @@ pub struct TrainConfig {
     /// the CPU
     #[cfg_attr(feature = "clap", arg(long, value_name = "DEVICE", help_heading = "Training", default_value_t = Self::default().device))]
     pub device: Device,
+    /// Folder for files of vectors and pairs where they do not fit --max-memory. The result is the same
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DIR", help_heading = "Training"))]
+    pub scratch: Option<PathBuf>,
     /// Random seed; the result does not depend on the number of threads
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Training", default_value_t = Self::default().seed))]
     pub seed: u64,
@@ -257,6 +261,7 @@ impl Default for TrainConfig {
             negative_weight: 1.0,
             kernel: Kernel::Auto,
             device: Device::Cpu,
+            scratch: None,
             seed: 0,
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod given;
 pub mod l2;
 mod observe;
 mod plan;
+mod rows;
 mod settings;
 #[doc(hidden)]
 pub mod smooth;
@@ -35,3 +36,5 @@ pub use plan::TrainPlan;
 pub use settings::Settings;
 pub use start::Start;
 pub use update::Updated;
+
+pub use crate::memory::Array;

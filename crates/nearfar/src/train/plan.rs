@@ -5,6 +5,8 @@
 //! trainer are chosen depends on the graph and the budget alone; only the stated memory also
 //! depends on the number of threads, each of which has buffers of its own.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value, json};
 
 use super::batch;
@@ -79,6 +81,11 @@ pub struct TrainPlan {
     pub passes: usize,
     /// For how many passes negatives are drawn at a time where changing the centre is slow.
     pub passes_ahead: usize,
+    /// Parts that the table of vectors is cut into, of which two at a time are trained; 1 where tables
+    /// are small.
+    pub parts: usize,
+    /// The folder of files where vectors and pairs are, if they do not fit memory.
+    pub scratch: Option<PathBuf>,
     /// How negatives are drawn.
     pub negatives: NegativePlan,
     /// Bytes of memory at the peak of the run, graph and program included.
@@ -89,7 +96,7 @@ pub struct TrainPlan {
     /// where all but uniform ones do.
     pub(super) shared_negatives: bool,
     /// Whether negatives come from a sampler that the plan does not know.
-    custom_negatives: bool,
+    pub(super) custom_negatives: bool,
     /// The number of nodes that an update trains; `None` where all are trained.
     pub(super) updated: Option<usize>,
     /// The features that a network reads.
@@ -148,7 +155,12 @@ impl TrainPlan {
             batch::check(&plan, graph)?;
         }
         let around = sum([graph.bytes(), PROGRAM, budget.reserved]);
-        let (training, ahead) = plan.training_bytes(graph);
+        let (mut training, ahead) = plan.training_bytes(graph);
+        let in_memory = with_overhead(around.saturating_add(training));
+        if in_memory > budget.memory && plan.can_be_on_disk() {
+            plan.scratch.clone_from(&settings.train.scratch);
+            training = plan.training_bytes(graph).0;
+        }
         let fills = plan.updated.map(|centres| update::fills(&plan, centres));
         let demand = Demand { training, ahead, fills };
         let allowed = (budget.memory as f64 / (1.0 + OVERHEAD)).ceil() as u64;
@@ -214,6 +226,8 @@ impl TrainPlan {
             device: config.device,
             passes: 1,
             passes_ahead: 1,
+            parts: 1,
+            scratch: None,
             negatives: NegativePlan::uniform(),
             memory: 0,
             fingerprint: graph.fingerprint(),
@@ -230,6 +244,7 @@ impl TrainPlan {
             .unwrap_or_else(|| plan.walks_for(graph, defaults.epochs));
         plan.passes = stream::passes(&plan, nodes);
         plan.passes_ahead = stream::passes_ahead(&plan, nodes);
+        plan.parts = stream::parts(&plan, nodes);
         plan
     }
 
@@ -259,6 +274,10 @@ impl TrainPlan {
             None => start::bytes(self, graph),
         };
         match self.trainer {
+            Trainer::Stream if self.scratch.is_some() => {
+                let around = start().max(self.smoothing_bytes(graph));
+                (stream::disk_bytes(self, graph).max(around), stream::bytes_ahead(self, graph))
+            }
             Trainer::Stream => {
                 let padded = self.dim.next_multiple_of(LANES);
                 let table = product([self.order, graph.nodes(), padded, 4]);
@@ -279,6 +298,15 @@ impl TrainPlan {
                 (sum([tables, bytes[0].max(bytes[1]), self.rank_bytes(graph)]), 0)
             }
         }
+    }
+
+    /// Whether vectors and pairs can be in files.
+    fn can_be_on_disk(&self) -> bool {
+        let nothing_given = self.init.is_none() && self.updated.is_none();
+        self.trainer == Trainer::Stream
+            && self.device == Device::Cpu
+            && self.parts > 1
+            && nothing_given
     }
 
     /// Bytes of measuring the effective rank, where λ is adjusted.
@@ -303,6 +331,9 @@ impl TrainPlan {
             "vectors and pairs need {needed} of memory, and {allowed} are allowed"
         ));
         let problem = match self.trainer {
+            Trainer::Stream if self.can_be_on_disk() && self.scratch.is_none() => {
+                problem.give("scratch").lower("dim")
+            }
             Trainer::Stream => problem.lower("walks").lower("dim"),
             Trainer::Batch => problem.lower("batch").lower("dim"),
             Trainer::Exact => problem.set("trainer", "stream"),
@@ -349,7 +380,8 @@ impl TrainPlan {
         let planned = || self.negatives.summary();
         let negatives = if self.custom_negatives { "custom".to_owned() } else { planned() };
         let memory = format_bytes(self.memory);
-        format!("negatives: {negatives} · memory {memory} · {work}")
+        let disk = self.scratch.as_ref().map_or("", |_| " · vectors in files");
+        format!("negatives: {negatives} · memory {memory}{disk} · {work}")
     }
 
     /// Every resolved setting by the name of its option, with the seed, the version of this library

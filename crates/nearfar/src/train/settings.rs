@@ -114,7 +114,8 @@ impl Settings {
     /// The settings as given, and the graph, as a JSON object: what identifies a run.
     pub fn describe(&self, graph: &Graph) -> Value {
         let graph = ("graph".to_owned(), format!("{:016x}", graph.fingerprint()).into());
-        Value::Object(std::iter::once(graph).chain(self.fields()).collect())
+        let fields = self.fields().filter(|(key, _)| key != "scratch");
+        Value::Object(std::iter::once(graph).chain(fields).collect())
     }
 }
 

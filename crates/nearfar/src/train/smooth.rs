@@ -29,16 +29,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::rows::{CHUNK, Rows};
 use crate::budget::product;
 use crate::cancel;
 use crate::encode::Propagation;
+use crate::error::Result;
 use crate::graph::{Graph, Node};
 
 /// Columns that are smoothed at a time: a cache line of each row.
 const PANEL: usize = 16;
-
-/// Rows over which sums are taken, then added in order.
-const CHUNK: usize = 4096;
 
 /// The power of its length that a vector is divided by.
 pub const EVENING: f64 = 0.375;
@@ -53,23 +52,36 @@ pub(crate) fn bytes(nodes: usize, dim: usize) -> u64 {
 
 /// Smooths rows of `dim` values so many times.
 pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: usize) {
+    // Files are all that can fail.
+    let _ = smooth_rows(graph, &mut Rows::Memory(rows, dim), dim, times);
+}
+
+/// Smooths the first `dim` values of rows, which may be in a file, so many times.
+pub(crate) fn smooth_rows(
+    graph: &Arc<Graph>,
+    rows: &mut Rows<'_>,
+    dim: usize,
+    times: usize,
+) -> Result<()> {
     let n = graph.nodes();
     let degrees = || (0..n as Node).map(|node| graph.weighted_degree(node));
     let volume: f64 = degrees().sum();
     if times == 0 || volume <= 0.0 {
-        return;
+        return Ok(());
     }
     let q: Vec<f32> = degrees().map(|degree| (degree / volume).sqrt() as f32).collect();
     let matrix = Propagation::symmetric(graph);
-    let length = squares(&q, rows, dim);
+    let stride = rows.stride();
+    let of_chunk = |at: usize| &q[at * CHUNK..n.min((at + 1) * CHUNK)];
+    let lengths = rows.map(|at, rows| sum_of_squares(of_chunk(at), rows, (stride, dim)))?;
+    let length: f64 = lengths.iter().sum();
     let mut panels = [(); 2].map(|()| vec![0.0; n * PANEL.min(dim)]);
     let (mut along_q, mut before, mut after) = (Vec::with_capacity(dim), 0.0, 0.0);
     for first in (0..dim).step_by(PANEL) {
         cancel::check();
         let width = PANEL.min(dim - first);
         let [mut panel, mut next] = panels.each_mut().map(|all| &mut all[..n * width]);
-        let both = panel.par_chunks_exact_mut(width).zip(rows.par_chunks_exact(dim));
-        both.for_each(|(panel, row)| panel.copy_from_slice(&row[first..first + width]));
+        rows.load(first, width, panel)?;
         along_q.extend(remove(&q, panel, width));
         before += squares(&q, panel, width);
         for _ in 0..times {
@@ -79,38 +91,43 @@ pub(crate) fn smooth(graph: &Arc<Graph>, rows: &mut [f32], dim: usize, times: us
             remove(&q, panel, width);
         }
         after += squares(&q, panel, width);
-        let rows = rows.par_chunks_exact_mut(dim).zip(panel.par_chunks_exact(width)).zip(&q);
-        rows.filter(|(_, q)| **q > 0.0).for_each(|((row, panel), _)| {
-            row[first..first + width].copy_from_slice(panel);
-        });
+        rows.store(first, width, panel, |node| q[node] > 0.0)?;
     }
     let factor = if after > 0.0 { (before / after).sqrt() as f32 } else { 0.0 };
-    let connected = rows.par_chunks_exact_mut(dim).zip(&q).filter(|(_, q)| **q > 0.0);
-    connected.for_each(|(row, q)| {
-        row.iter_mut().zip(&along_q).for_each(|(x, along)| *x = q * along + factor * *x);
-    });
-    even_lengths(&q, rows, dim, GROWTH * length);
+    let evened = rows.update(|at, rows| {
+        let connected = || of_chunk(at).iter().enumerate().filter(|(_, q)| **q > 0.0);
+        for (row, q) in connected() {
+            let row = &mut rows[row * stride..][..dim];
+            row.iter_mut().zip(&along_q).for_each(|(x, along)| *x = q * along + factor * *x);
+        }
+        evened(of_chunk(at), rows, (stride, dim))
+    })?;
+    let total = GROWTH * length / evened.iter().sum::<f64>();
+    rows.update(|at, rows| even_lengths(of_chunk(at), rows, (stride, dim), total))?;
+    Ok(())
 }
 
-/// Divides every row by a power of its length, and multiplies all with the number that makes the sum
-/// of their squares `total`.
-fn even_lengths(q: &[f32], rows: &mut [f32], dim: usize, total: f64) {
-    let square = |row: &[f32]| row.iter().map(|x| f64::from(x * x)).sum::<f64>();
-    let of_chunk = |(rows, q): (&[f32], &[f32])| -> f64 {
-        let connected = rows.chunks_exact(dim).zip(q).filter(|(_, q)| **q > 0.0);
-        connected.map(|(row, _)| square(row).powf(1.0 - EVENING)).sum()
-    };
-    let chunks = (rows.par_chunks(CHUNK * dim), q.par_chunks(CHUNK)).into_par_iter();
-    let evened: f64 = chunks.map(of_chunk).collect::<Vec<f64>>().iter().sum();
-    let connected = rows.par_chunks_exact_mut(dim).zip(q).filter(|(_, q)| **q > 0.0);
-    connected.for_each(|(row, _)| {
-        let factor = (total / evened / square(row).powf(EVENING)).sqrt() as f32;
+/// The sum of squares of rows that are divided by a power of their lengths.
+fn evened(q: &[f32], rows: &[f32], (stride, dim): (usize, usize)) -> f64 {
+    let connected = rows.chunks_exact(stride).zip(q).filter(|(_, q)| **q > 0.0);
+    connected.map(|(row, _)| square(&row[..dim]).powf(1.0 - EVENING)).sum()
+}
+
+/// Divides every row by a power of its length, and multiplies the squares of all with a number.
+fn even_lengths(q: &[f32], rows: &mut [f32], (stride, dim): (usize, usize), total: f64) {
+    let connected = rows.chunks_exact_mut(stride).zip(q).filter(|(_, q)| **q > 0.0);
+    for (row, _) in connected {
+        let row = &mut row[..dim];
+        let factor = (total / square(row).powf(EVENING)).sqrt() as f32;
         if factor.is_finite() {
-            for x in row {
-                *x *= factor;
-            }
+            row.iter_mut().for_each(|x| *x *= factor);
         }
-    });
+    }
+}
+
+/// ‖row‖².
+fn square(row: &[f32]) -> f64 {
+    row.iter().map(|x| f64::from(x * x)).sum()
 }
 
 /// What evening did to the lengths of smoothed vectors, so that it can be undone for some and done again.
@@ -180,12 +197,15 @@ fn remove(q: &[f32], x: &mut [f32], width: usize) -> Vec<f32> {
 
 /// The sum of squares over the rows of nodes with edges.
 fn squares(q: &[f32], x: &[f32], width: usize) -> f64 {
-    let of_chunk = |(x, q): (&[f32], &[f32])| -> f64 {
-        let rows = x.chunks_exact(width).zip(q).filter(|(_, q)| **q > 0.0);
-        rows.flat_map(|(row, _)| row).map(|x| f64::from(x * x)).sum()
-    };
     let chunks = (x.par_chunks(CHUNK * width), q.par_chunks(CHUNK)).into_par_iter();
+    let of_chunk = |(x, q)| sum_of_squares(q, x, (width, width));
     chunks.map(of_chunk).collect::<Vec<f64>>().iter().sum()
+}
+
+/// The same for a chunk of rows, which may be padded.
+fn sum_of_squares(q: &[f32], rows: &[f32], (stride, dim): (usize, usize)) -> f64 {
+    let connected = rows.chunks_exact(stride).zip(q).filter(|(_, q)| **q > 0.0);
+    connected.flat_map(|(row, _)| &row[..dim]).map(|x| f64::from(x * x)).sum()
 }
 
 #[cfg(test)]
@@ -325,7 +345,8 @@ mod tests {
         assert!((sum(&undone) / sum(&evened) - 0.5).abs() < 1e-5);
         // The definition: divided by the power of the length, and scaled to twice the sum of squares.
         let mut again = undone.clone();
-        even_lengths(&[1.0; 40], &mut again, dim, GROWTH * sum(&undone));
+        let total = GROWTH * sum(&undone) / super::evened(&[1.0; 40], &undone, (dim, dim));
+        super::even_lengths(&[1.0; 40], &mut again, (dim, dim), total);
         let mut redone = undone;
         for row in redone.chunks_exact_mut(dim) {
             evening.redo(row);

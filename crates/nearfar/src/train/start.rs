@@ -36,16 +36,19 @@
 //! Sums over nodes are over chunks of a fixed number of rows, added in order: the result does not
 //! depend on the number of threads.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::plan::TrainPlan;
+use super::rows::{CHUNK, Panels, Rows};
 use crate::budget::{product, sum};
 use crate::cancel;
 use crate::encode::Propagation;
 use crate::error::Result;
+use crate::file::FloatFile;
 use crate::graph::{Graph, Node};
 use crate::matrix::{Cholesky, add_transposed, eigen, multiply, multiply_by_transposed};
 use crate::rng::{Purpose, Rng};
@@ -71,11 +74,10 @@ const MOST: usize = 256;
 /// The largest absolute value of a small random number.
 pub const SPREAD: f64 = 0.1;
 
-/// Columns that are multiplied at a time: a cache line of each row.
-const PANEL: usize = 16;
-
-/// Rows of a chunk whose products are summed.
-const CHUNK: usize = 4096;
+/// Columns that are multiplied at a time: a cache line of each row; half of one where memory is short.
+fn panel(on_disk: bool) -> usize {
+    if on_disk { 8 } else { 16 }
+}
 
 /// Rows that are multiplied with a small matrix at a time.
 const FEW: usize = 256;
@@ -93,8 +95,12 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
                 product([threads, columns, columns, 12]),
                 product([threads, FEW, columns, 8]),
             ]);
-            let panels = product([3, n, PANEL.min(columns), 4]);
-            let tables = product([2, n, columns, 4]);
+            let panels = product([3, n, panel(plan.scratch.is_some()).min(columns), 4]);
+            // In files, but for the chunks that each thread has.
+            let tables = match plan.scratch {
+                None => product([2, n, columns, 4]),
+                Some(_) => product([threads, 3 * CHUNK, columns.max(plan.dim), 4]),
+            };
             let both_ways = graph.undirected_bytes();
             sum([
                 both_ways,
@@ -109,23 +115,45 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
 
 /// Fills rows of `stride` numbers with initial vectors; padding stays as it is.
 pub(crate) fn start(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32]) {
+    // Files are all that can fail.
+    let _ = start_rows(plan, graph, Rows::Memory(rows, stride), None);
+}
+
+/// Fills rows with initial vectors; padding stays as it is. Where rows are in a file, so are the large
+/// matrices, in this folder.
+pub(super) fn start_rows(
+    plan: &TrainPlan,
+    graph: &Arc<Graph>,
+    mut rows: Rows<'_>,
+    scratch: Option<&Path>,
+) -> Result<()> {
     match plan.start {
-        Start::Random => small_vectors(plan, stride, rows, SPREAD),
+        Start::Random => small_rows(plan, &mut rows, SPREAD),
         Start::Spectral => {
-            small_vectors(plan, stride, rows, 0.1 * SPREAD);
-            spectral(plan, &graph.to_undirected(), stride, rows);
+            small_rows(plan, &mut rows, 0.1 * SPREAD)?;
+            spectral(plan, &graph.to_undirected(), rows, scratch)
         }
     }
 }
 
 /// Fills rows of `stride` numbers with uniform random vectors.
 pub(super) fn small_vectors(plan: &TrainPlan, stride: usize, rows: &mut [f32], spread: f64) {
-    rows.par_chunks_exact_mut(stride).enumerate().for_each(|(node, row)| {
-        let mut rng = Rng::new(plan.seed, Purpose::Start, 0, node as u64);
-        for value in &mut row[..plan.dim] {
-            *value = ((rng.unit() - 0.5) * 2.0 * spread) as f32;
-        }
-    });
+    // Files are all that can fail.
+    let _ = small_rows(plan, &mut Rows::Memory(rows, stride), spread);
+}
+
+fn small_rows(plan: &TrainPlan, rows: &mut Rows<'_>, spread: f64) -> Result<()> {
+    let stride = rows.stride();
+    rows.update(|at, rows| {
+        rows.par_chunks_exact_mut(stride).enumerate().for_each(|(row, values)| {
+            let node = (at * CHUNK + row) as u64;
+            let mut rng = Rng::new(plan.seed, Purpose::Start, 0, node);
+            for value in &mut values[..plan.dim] {
+                *value = ((rng.unit() - 0.5) * 2.0 * spread) as f32;
+            }
+        });
+    })?;
+    Ok(())
 }
 
 /// The large matrices of the subspace iteration, wherever they are: X and Y of n rows and so many columns,
@@ -170,87 +198,108 @@ pub fn add_spectral(subspace: &mut dyn Subspace, n: usize, columns: usize) -> Re
 }
 
 /// Adds spectral vectors to the first columns of `rows`.
-fn spectral(plan: &TrainPlan, graph: &Arc<Graph>, stride: usize, rows: &mut [f32]) {
+fn spectral(
+    plan: &TrainPlan,
+    graph: &Arc<Graph>,
+    rows: Rows<'_>,
+    scratch: Option<&Path>,
+) -> Result<()> {
     let n = graph.nodes();
     let columns = spectral_columns(plan, n);
     if graph.arcs() == 0 {
-        return;
+        return Ok(());
     }
-    let operator = Operator::new(graph, plan.window);
-    let mut x = vec![0.0; n * columns];
-    x.par_chunks_exact_mut(columns).enumerate().for_each(|(node, row)| {
-        let mut rng = Rng::new(plan.seed, Purpose::Start, 1, node as u64);
-        for value in row {
-            *value = rng.unit() as f32 - 0.5;
-        }
-    });
-    let y = vec![0.0; n * columns];
-    let mut subspace = HostSubspace { operator, columns, x, y, stride, rows };
-    // Memory is the only thing that can fail elsewhere.
-    let _ = add_spectral(&mut subspace, n, columns);
+    let operator =
+        Operator { panel: panel(scratch.is_some()), ..Operator::new(graph, plan.window) };
+    let random = |at: usize, x: &mut [f32]| {
+        x.par_chunks_exact_mut(columns).enumerate().for_each(|(row, values)| {
+            let mut rng = Rng::new(plan.seed, Purpose::Start, 1, (at * CHUNK + row) as u64);
+            values.iter_mut().for_each(|value| *value = rng.unit() as f32 - 0.5);
+        });
+    };
+    let matrices = |x, y| RowSubspace { operator, columns, x, y, rows };
+    if let Some(folder) = scratch {
+        let file = || FloatFile::new(folder, n * columns);
+        let [mut x, mut y] = [file()?, file()?];
+        let panels = Panels { rows: n, columns, width: panel(scratch.is_some()) };
+        let (mut x, y) = (Rows::Panels(&mut x, panels), Rows::Panels(&mut y, panels));
+        x.update(random)?;
+        return add_spectral(&mut matrices(x, y), n, columns);
+    }
+    let [mut x, mut y] = [vec![0.0; n * columns], vec![0.0; n * columns]];
+    let (mut x, y) = (Rows::Memory(&mut x, columns), Rows::Memory(&mut y, columns));
+    x.update(random)?;
+    add_spectral(&mut matrices(x, y), n, columns)
 }
 
-/// The matrices in the memory of this process.
-struct HostSubspace<'a> {
+/// The matrices of this process.
+struct RowSubspace<'a> {
     operator: Operator,
     columns: usize,
-    x: Vec<f32>,
-    y: Vec<f32>,
-    stride: usize,
-    rows: &'a mut [f32],
+    x: Rows<'a>,
+    y: Rows<'a>,
+    rows: Rows<'a>,
 }
 
-impl Subspace for HostSubspace<'_> {
+impl Subspace for RowSubspace<'_> {
     fn filter(&mut self) -> Result<()> {
-        self.operator.filter(&self.x, &mut self.y, self.columns);
+        self.operator.filter(&self.x, &mut self.y, self.columns)?;
         std::mem::swap(&mut self.x, &mut self.y);
         Ok(())
     }
 
     fn matrix(&mut self) -> Result<()> {
-        self.operator.matrix(&self.x, &mut self.y, self.columns);
-        Ok(())
+        self.operator.matrix(&self.x, &mut self.y, self.columns)
     }
 
     fn gram(&mut self) -> Result<Vec<f64>> {
-        Ok(products(&self.x, &self.x, self.columns))
+        Ok(add_up(self.x.map(|_, x| products(x, x, self.columns))?))
     }
 
-    /// X is not needed after them.
     fn products(&mut self) -> Result<Vec<f64>> {
-        let x = std::mem::take(&mut self.x);
-        Ok(products(&x, &self.y, self.columns))
+        let of_chunk = |at: usize, x: &[f32]| Ok(products(x, &self.y.chunk(at)?, self.columns));
+        Ok(add_up(self.x.map(of_chunk)?.into_iter().collect::<Result<_>>()?))
     }
 
     fn transform(&mut self, weights: &[f32]) -> Result<()> {
-        self.x.par_chunks_mut(FEW * self.columns).for_each(|rows| {
-            let old = rows.to_vec();
-            multiply_by_transposed(&old, weights, rows, self.columns);
-        });
+        let columns = self.columns;
+        self.x.update(|_, x| {
+            x.par_chunks_mut(FEW * columns).for_each(|rows| {
+                let old = rows.to_vec();
+                multiply_by_transposed(&old, weights, rows, columns);
+            });
+        })?;
         Ok(())
     }
 
     fn length(&mut self, weights: &[f32]) -> Result<f64> {
-        let length = |rows: &[f32]| {
+        let columns = self.columns;
+        let length = |rows: &[f32]| -> f64 {
             let mut out = vec![0.0; rows.len()];
-            multiply(rows, weights, &mut out, self.columns, self.columns);
+            multiply(rows, weights, &mut out, columns, columns);
             out.iter().map(|value| f64::from(value * value)).sum()
         };
-        let squares: Vec<f64> = self.y.par_chunks(FEW * self.columns).map(length).collect();
-        Ok(squares.iter().sum())
+        let squares =
+            self.y.map(|_, y| y.par_chunks(FEW * columns).map(length).collect::<Vec<f64>>())?;
+        Ok(squares.iter().flatten().sum())
     }
 
     fn add(&mut self, weights: &[f32], scale: f32) -> Result<()> {
-        let (columns, stride) = (self.columns, self.stride);
-        let rows = self.rows.par_chunks_mut(FEW * stride);
-        rows.zip(self.y.par_chunks(FEW * columns)).for_each(|(rows, y)| {
-            let mut out = vec![0.0; y.len()];
-            multiply(y, weights, &mut out, columns, columns);
-            for (row, out) in rows.chunks_exact_mut(stride).zip(out.chunks_exact(columns)) {
-                row.iter_mut().zip(out).for_each(|(value, out)| *value += scale * out);
-            }
+        let Self { columns, y, rows, .. } = self;
+        let (columns, stride) = (*columns, rows.stride());
+        let added = rows.update(|at, rows| {
+            let y = y.chunk(at)?;
+            let rows = rows.par_chunks_mut(FEW * stride);
+            rows.zip(y.par_chunks(FEW * columns)).for_each(|(rows, y)| {
+                let mut out = vec![0.0; y.len()];
+                multiply(y, weights, &mut out, columns, columns);
+                for (row, out) in rows.chunks_exact_mut(stride).zip(out.chunks_exact(columns)) {
+                    row.iter_mut().zip(out).for_each(|(value, out)| *value += scale * out);
+                }
+            });
+            Ok(())
         });
-        Ok(())
+        added?.into_iter().collect()
     }
 }
 
@@ -287,6 +336,8 @@ struct Operator {
     /// Degree by mean degree, divided by T.
     scale: Vec<f32>,
     steps: usize,
+    /// Columns that are multiplied at a time.
+    panel: usize,
 }
 
 impl Operator {
@@ -294,31 +345,36 @@ impl Operator {
     /// far below zero as above.
     fn new(graph: &Arc<Graph>, window: usize) -> Self {
         let (scale, steps) = spectral_scale(graph, window);
-        Self { mean: Propagation::mean(graph), scale, steps }
+        Self { mean: Propagation::mean(graph), scale, steps, panel: panel(false) }
     }
 
     /// Writes M x to `out`.
-    fn matrix(&self, x: &[f32], out: &mut [f32], columns: usize) {
-        self.polynomial(x, out, columns, |product| product < self.steps);
+    fn matrix(&self, x: &Rows<'_>, out: &mut Rows<'_>, columns: usize) -> Result<()> {
+        self.polynomial(x, out, columns, |product| product < self.steps)
     }
 
     /// Writes F x to `out`, but for a factor.
-    fn filter(&self, x: &[f32], out: &mut [f32], columns: usize) {
-        self.polynomial(x, out, columns, |product| product == 1);
+    fn filter(&self, x: &Rows<'_>, out: &mut Rows<'_>, columns: usize) -> Result<()> {
+        self.polynomial(x, out, columns, |product| product == 1)
     }
 
     /// Writes a polynomial of P times x, times D, to `out`, some columns at a time. Horner's rule: `x`
     /// is added after the products for which `adds` holds, counted from 1.
-    fn polynomial(&self, x: &[f32], out: &mut [f32], columns: usize, adds: impl Fn(usize) -> bool) {
-        let n = x.len() / columns;
-        let mut panels = [(); 3].map(|()| vec![0.0; n * PANEL.min(columns)]);
-        for first in (0..columns).step_by(PANEL) {
+    fn polynomial(
+        &self,
+        x: &Rows<'_>,
+        out: &mut Rows<'_>,
+        columns: usize,
+        adds: impl Fn(usize) -> bool,
+    ) -> Result<()> {
+        let n = self.scale.len();
+        let mut panels = [(); 3].map(|()| vec![0.0; n * self.panel.min(columns)]);
+        for first in (0..columns).step_by(self.panel) {
             cancel::check();
-            let width = PANEL.min(columns - first);
+            let width = self.panel.min(columns - first);
             let [panel, mut sum, mut next] =
                 panels.each_mut().map(|all: &mut Vec<f32>| &mut all[..n * width]);
-            let rows = panel.par_chunks_exact_mut(width).zip(x.par_chunks_exact(columns));
-            rows.for_each(|(panel, x)| panel.copy_from_slice(&x[first..first + width]));
+            x.load(first, width, panel)?;
             sum.copy_from_slice(panel);
             for product in 1..=self.steps {
                 self.mean.apply(sum, next, width);
@@ -330,12 +386,11 @@ impl Operator {
                         .for_each(|(sum, x)| *sum += x);
                 }
             }
-            let rows = out.par_chunks_exact_mut(columns).zip(sum.par_chunks_exact(width));
-            rows.zip(&self.scale).for_each(|((out, sum), scale)| {
-                let out = &mut out[first..first + width];
-                out.iter_mut().zip(sum).for_each(|(out, sum)| *out = scale * sum);
-            });
+            let rows = sum.par_chunks_exact_mut(width).zip(&self.scale);
+            rows.for_each(|(sum, scale)| sum.iter_mut().for_each(|sum| *sum *= scale));
+            out.store(first, width, sum, |_| true)?;
         }
+        Ok(())
     }
 }
 
@@ -352,19 +407,15 @@ fn inverse_factor(gram: &[f64], columns: usize) -> Option<Vec<f32>> {
     Some(factor.inverse_lower().into_iter().map(|value| value as f32).collect())
 }
 
-/// XᵀY, row-major.
+/// XᵀY of a chunk of rows, row-major.
 fn products(x: &[f32], y: &[f32], columns: usize) -> Vec<f64> {
-    let of_chunk = |(x, y): (&[f32], &[f32])| {
-        let mut total = vec![0.0_f64; columns * columns];
-        for (x, y) in x.chunks(FEW * columns).zip(y.chunks(FEW * columns)) {
-            let mut part = vec![0.0; columns * columns];
-            add_transposed(x, y, &mut part, columns, columns);
-            total.iter_mut().zip(part).for_each(|(total, part)| *total += f64::from(part));
-        }
-        total
-    };
-    let chunks = x.par_chunks(CHUNK * columns).zip(y.par_chunks(CHUNK * columns));
-    add_up(chunks.map(of_chunk).collect())
+    let mut total = vec![0.0_f64; columns * columns];
+    for (x, y) in x.chunks(FEW * columns).zip(y.chunks(FEW * columns)) {
+        let mut part = vec![0.0; columns * columns];
+        add_transposed(x, y, &mut part, columns, columns);
+        total.iter_mut().zip(part).for_each(|(total, part)| *total += f64::from(part));
+    }
+    total
 }
 
 fn add_up(sums: Vec<Vec<f64>>) -> Vec<f64> {

@@ -157,7 +157,7 @@ fn the_mean_step_of_sampled_pairs_is_the_exact_gradient() {
         let (walks, length, context) = (10, plan.length, plan.window);
         let sampling = Sampling { walks, length, context, negatives: plan.k, ahead: 1, seed: 3 };
         let (mut sum, mut squares) = (vec![0.0; n * DIM], vec![0.0; n * DIM]);
-        let mut pairs = EpochPairs::new(n, sources.rows);
+        let mut pairs = EpochPairs::default();
         for epoch in 0..EPOCHS {
             let sampled_all =
                 pairs.sample(sources, sampling, epoch as u64, |_| Ok(ControlFlow::Continue(())));

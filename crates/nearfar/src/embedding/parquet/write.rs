@@ -69,6 +69,7 @@ fn write_rows(out: &mut BufWriter<&File>, embedding: &Embedding) -> Result<(), P
         }
         column.close()?;
         group.close()?;
+        embedding.release();
     }
     file.close().map(drop)
 }

@@ -89,13 +89,22 @@ impl L2Controller {
         rows: impl ExactSizeIterator<Item = &'a [f32]> + Clone,
         dim: usize,
     ) -> Option<f64> {
+        self.after_some(epoch, epochs, rows.clone().step_by(step(rows.len())), dim)
+    }
+
+    /// The same with the rows that are looked at: every [`step`]-th.
+    pub fn after_some<'a>(
+        &mut self,
+        epoch: usize,
+        epochs: usize,
+        rows: impl Iterator<Item = &'a [f32]> + Clone,
+        dim: usize,
+    ) -> Option<f64> {
         if !self.is_due(epoch, epochs) {
             return None;
         }
         let between = epochs.div_ceil(ADJUSTMENTS);
-        // A thousand rows show the rank as well as all.
-        let step = rows.len().div_ceil(1024).max(1);
-        self.adjust(rows.step_by(step), dim, (epochs - epoch - 1) / between)
+        self.adjust(rows, dim, (epochs - epoch - 1) / between)
     }
 
     /// Whether [`after`](Self::after) looks at the rows after this epoch.
@@ -159,6 +168,11 @@ impl L2Controller {
         let size = sum / f64::max(count * self.connected, 1.0);
         Observation { rank: effective_rank(self.set, rows, dim), size }
     }
+}
+
+/// Every so many rows of a table are looked at: a thousand show the rank as well as all.
+pub fn step(rows: usize) -> usize {
+    rows.div_ceil(1024).max(1)
 }
 
 fn has_edge(graph: &Graph, node: u32) -> bool {

@@ -3,4 +3,4 @@
 mod controller;
 pub mod effective_rank;
 
-pub use controller::L2Controller;
+pub use controller::{L2Controller, step};

@@ -102,17 +102,34 @@ impl Checkpoints {
             ("epoch".to_owned(), state.epoch.to_string()),
             ("settings".to_owned(), self.settings.clone()),
         ]);
+        let (contexts, release) = (state.backend.contexts(), || state.backend.release());
         let write_vectors = |mut out: &mut dyn Write| {
-            vectors.rows().try_for_each(|row| write_floats(&mut out, row))
+            for (at, row) in vectors.rows().enumerate() {
+                write_floats(&mut out, row)?;
+                if at % ROWS == ROWS - 1 {
+                    release();
+                }
+            }
+            Ok(())
         };
-        let write_state = |out: &mut dyn Write| out.write_all(&bytes);
+        let write_state = |mut out: &mut dyn Write| {
+            out.write_all(&bytes)?;
+            contexts.chunks(ROWS * vectors.stride.max(1)).try_for_each(|piece| {
+                write_floats(&mut out, piece)?;
+                release();
+                Ok(())
+            })
+        };
         let (dtype, shape) = (Dtype::F32, vec![rows, vectors.dim]);
         let vectors = Tensor { name: "vectors", dtype, shape, write: &write_vectors };
-        let (dtype, shape) = (Dtype::U8, vec![bytes.len()]);
+        let (dtype, shape) = (Dtype::U8, vec![bytes.len() + size_of_val(contexts)]);
         let state = Tensor { name: "state", dtype, shape, write: &write_state };
         write_sealed(&self.file, &metadata, vec![vectors, state])
     }
 }
+
+/// Rows that are written at a time: memory of vectors in a file is given back after them.
+const ROWS: usize = 1 << 16;
 
 impl Checkpoint {
     /// Reads a checkpoint.

@@ -53,3 +53,30 @@ fn work_that_is_not_done_takes_no_memory() {
     assert_eq!(plan(L2::Auto, Some(9)).smoothing_bytes(&graph), smoothing);
     assert_eq!(plan(L2::Auto, Some(0)).smoothing_bytes(&graph), 0);
 }
+
+/// A table of 307 MB is cut into parts, of which three are in memory where all do not fit.
+#[test]
+fn tables_that_do_not_fit_are_in_files() {
+    let graph = ring(600_000);
+    // Every thread has buffers of its own.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let plan = |memory, scratch: Option<&str>| {
+        let scratch = scratch.map(PathBuf::from);
+        let train = TrainConfig { scratch, ..Default::default() };
+        let negatives = NegativeConfig { negatives: Negatives::Uniform, ..Default::default() };
+        let budget = Budget { memory, ..Default::default() };
+        let settings = Settings { train, negatives };
+        pool.install(|| TrainPlan::new(&settings, &graph, &budget))
+    };
+    let small = 300_000_000;
+    let fits = plan(8_000_000_000, Some("/scratch")).unwrap();
+    assert_eq!((fits.parts, &fits.scratch), (8, &None), "all of it fits");
+    let error = plan(small, None).unwrap_err().to_string();
+    assert!(error.ends_with("give --scratch, lower --dim or raise --max-memory"), "{error}");
+    let files = plan(small, Some("/scratch")).unwrap();
+    assert_eq!((files.parts, files.scratch.is_some()), (8, true));
+    assert!(files.memory <= small && files.memory < fits.memory / 2, "{}", files.memory);
+    assert_eq!(files.provenance(), fits.provenance(), "the vectors are the same");
+    let error = plan(30_000_000, Some("/scratch")).unwrap_err().to_string();
+    assert!(error.ends_with("lower --walks, --dim or raise --max-memory"), "{error}");
+}

@@ -50,7 +50,7 @@ fn products_of_spectral_vectors_are_the_positive_part_of_the_matrix() {
         let (n, stride) = (8, 16);
         let plan = plan(&graph, 12);
         let mut rows = vec![0.0; n * stride];
-        spectral(&plan, &graph, stride, &mut rows);
+        spectral(&plan, &graph, Rows::Memory(&mut rows, stride), None).unwrap();
         let mut positive = vec![0.0; n * n];
         for pair in eigen(&dense(&graph, plan.window), n) {
             for (at, cell) in positive.iter_mut().enumerate() {
@@ -85,7 +85,7 @@ fn leading_eigenvectors_are_found_among_many_nodes() {
     let graph = graph(pairs, None, n);
     let plan = plan(&graph, cliques);
     let mut rows = vec![0.0; n * cliques];
-    spectral(&plan, &graph, cliques, &mut rows);
+    spectral(&plan, &graph, Rows::Memory(&mut rows, cliques), None).unwrap();
     let leading: f64 =
         eigen(&dense(&graph, plan.window), n)[..cliques].iter().map(|pair| pair.value).sum();
     // Σ zᵀ M z / Σ ‖z‖² of eigenvectors weighted by μ is Σ μ² / Σ μ; here all μ are close.

@@ -13,34 +13,44 @@ use crate::simd::PIECE;
 pub struct Buckets {
     /// The chunks of all lists, one after the other.
     pairs: Vec<Pair>,
+    /// Pairs in a chunk.
+    chunk: usize,
     /// The number of chunks in use.
     used: usize,
     /// The indices of the chunks of each list, in increasing order.
     chunks: Vec<Vec<u32>>,
-    /// The index of the next pair of each list; a multiple of [`CHUNK`] stands for a new chunk.
+    /// The index of the next pair of each list; a multiple of the chunk stands for a new one.
     next: Vec<usize>,
 }
 
-/// Pairs in a chunk: a multiple of the kernel's [`PIECE`], so that a list is trained as if it were
-/// contiguous.
-const CHUNK: usize = 64 * PIECE;
+/// Pairs in a chunk of so many lists with so many pairs: about an eighth of a list, so that what lists
+/// leave unused stays small. A multiple of the kernel's [`PIECE`], so that a list is trained as if it
+/// were contiguous, and a power of two.
+fn chunk(lists: u64, pairs: u64) -> u64 {
+    let piece = PIECE as u64;
+    (pairs / lists.max(1) / 8).next_power_of_two().clamp(4 * piece, 64 * piece)
+}
 
 impl Buckets {
     /// About the memory of so many lists with so many pairs in total.
     pub fn bytes(lists: u64, pairs: u64) -> u64 {
-        let unused = lists.saturating_mul(CHUNK as u64);
-        pairs.saturating_add(unused).saturating_mul(size_of::<Pair>() as u64)
+        /// Of the list itself: where its chunks are.
+        const LIST: u64 = 64;
+        let unused = lists.saturating_mul(chunk(lists, pairs));
+        let pairs = pairs.saturating_add(unused).saturating_mul(size_of::<Pair>() as u64);
+        pairs.saturating_add(lists.saturating_mul(LIST))
     }
 
     /// Empties all lists, and prepares `lists` of them for so many pairs in total. An array that is
     /// large enough is kept; with more pairs than announced it grows.
     pub(super) fn clear(&mut self, lists: usize, pairs: usize) {
         self.used = 0;
+        self.chunk = chunk(lists as u64, pairs as u64) as usize;
         self.chunks.resize_with(lists, Vec::new);
         self.chunks.iter_mut().for_each(Vec::clear);
         self.next.clear();
         self.next.resize(lists, 0);
-        let capacity = pairs.next_multiple_of(CHUNK) + lists * CHUNK;
+        let capacity = pairs.next_multiple_of(self.chunk) + lists * self.chunk;
         if self.pairs.len() < capacity {
             // The old array is freed first. `zeroed` writes all of the new one, as `Pair` is not a
             // primitive type: it takes its whole memory at once.
@@ -53,7 +63,7 @@ impl Buckets {
     #[inline]
     pub(super) fn push(&mut self, list: usize, pair: Pair) {
         let mut at = self.next[list];
-        if at.is_multiple_of(CHUNK) {
+        if at & (self.chunk - 1) == 0 {
             at = self.add_chunk(list);
         }
         self.pairs[at] = pair;
@@ -63,9 +73,9 @@ impl Buckets {
     /// Adds a chunk to a list, and returns the index of its first pair.
     #[cold]
     fn add_chunk(&mut self, list: usize) -> usize {
-        let at = self.used * CHUNK;
-        if self.pairs.len() < at + CHUNK {
-            self.pairs.resize(at + CHUNK, Pair::default());
+        let at = self.used * self.chunk;
+        if self.pairs.len() < at + self.chunk {
+            self.pairs.resize(at + self.chunk, Pair::default());
         }
         self.chunks[list].push(self.used as u32);
         self.used += 1;
@@ -74,7 +84,12 @@ impl Buckets {
 
     /// The number of pairs in all lists.
     pub fn len(&self) -> usize {
-        (0..self.chunks.len()).flat_map(|list| self.list(list)).map(<[Pair]>::len).sum()
+        (0..self.chunks.len()).map(|list| self.length(list)).sum()
+    }
+
+    /// The number of pairs in a list.
+    pub(super) fn length(&self, list: usize) -> usize {
+        self.list(list).map(<[Pair]>::len).sum()
     }
 
     /// Whether all lists are empty.
@@ -86,8 +101,8 @@ impl Buckets {
     pub fn list(&self, list: usize) -> impl Iterator<Item = &[Pair]> {
         let next = self.next.get(list).copied().unwrap_or(0);
         self.chunks.get(list).into_iter().flatten().map(move |&chunk| {
-            let start = chunk as usize * CHUNK;
-            let end = start + CHUNK;
+            let start = chunk as usize * self.chunk;
+            let end = start + self.chunk;
             // Only the last chunk can contain `next`; if it is full, `next` is its end.
             &self.pairs[start..if (start..end).contains(&next) { next } else { end }]
         })
@@ -136,11 +151,13 @@ mod tests {
         assert_eq!(buckets.len(), 1);
     }
 
-    /// Four bytes for a pair, and a chunk of 1024 pairs to spare for each list.
+    /// Four bytes for a pair, and for each list a chunk of 64 to 1024 pairs to spare.
     #[test]
     fn memory_is_that_of_the_pairs_and_a_chunk_for_each_list() {
         assert_eq!(Buckets::bytes(0, 1000), 4000);
-        assert_eq!(Buckets::bytes(256, 1000), 4000 + 256 * 4 * CHUNK as u64);
+        assert_eq!(Buckets::bytes(256, 1000), 4000 + 256 * (4 * 64 + 64));
+        assert_eq!(Buckets::bytes(10, 40_000), 160_000 + 10 * (4 * 512 + 64));
+        assert_eq!(Buckets::bytes(10, 1 << 20), (4 << 20) + 10 * (4 * 1024 + 64));
         assert_eq!(Buckets::bytes(u64::MAX, u64::MAX), u64::MAX);
     }
 }

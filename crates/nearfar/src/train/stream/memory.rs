@@ -1,26 +1,63 @@
 //! The memory of the stream trainer, and what it is cut into so that it stays bounded.
 
-use super::super::config::Model;
+use super::super::config::{Model, Trainer};
 use super::super::plan::TrainPlan;
 use super::blocks::Blocks;
 use super::buckets::Buckets;
-use super::negatives_ahead;
+use super::sampling::at_a_time;
+use super::schedule::Order;
+use super::{disk, negatives_ahead, padded};
 use crate::budget::{product, sum};
 use crate::graph::{Graph, Node};
 use crate::positive::{Node2Vec, Walk};
 use crate::rng::Rng;
-use crate::simd::LANES;
 
 /// Bytes of the tables, of the pairs of a pass, and of what they are sampled with.
 pub(in crate::train) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     let n = graph.nodes();
-    let padded = plan.dim.next_multiple_of(LANES);
-    let rows = Blocks::rows_for(n, padded);
-    let blocks = n.div_ceil(rows);
-    let walks = plan.walks.div_ceil(plan.passes);
-    let windows = product([n, walks, plan.windows()]);
-    let pairs = windows.saturating_mul((plan.window - 1 + plan.k) as u64);
-    let buckets = Buckets::bytes(product([blocks, blocks]), pairs);
+    let blocks = blocks(plan, n);
+    let buckets = Buckets::bytes(product([blocks, blocks]), pairs(plan, n));
+    sum([product([plan.order, n, padded(plan), 4]), buckets, sampling_bytes(plan, graph)])
+}
+
+/// The same where tables and pairs are in files.
+pub(in crate::train) fn disk_bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
+    let n = graph.nodes();
+    let blocks = blocks(plan, n);
+    let order = Order::new(blocks, plan.parts);
+    let rows = order.blocks_of(0).len().saturating_mul(Blocks::rows_for(n, padded(plan)));
+    let parts = product([disk::PARTS, plan.order, rows, padded(plan), 4]);
+    // The pairs of the present stage and of the next one, or those of some blocks and one of them as
+    // it is written.
+    let share = |parts: usize| pairs(plan, n).div_ceil(parts.max(1) as u64);
+    let stages = product([4, 4]).saturating_mul(share(order.parts() * order.parts()));
+    let some = at_a_time().min(blocks);
+    let of_block = Buckets::bytes(blocks as u64, share(blocks));
+    let sampled = of_block.saturating_mul(some as u64 + 1);
+    let positions = product([blocks, order.parts() + 4, 8]);
+    // Pages of the files that are mapped while checkpoints are written.
+    let mapped = product([(1 << 16).min(n), padded(plan), 4]);
+    sum([parts, stages.max(sampled), positions, mapped, sampling_bytes(plan, graph)])
+}
+
+fn blocks(plan: &TrainPlan, n: usize) -> usize {
+    n.div_ceil(Blocks::rows_for(n, padded(plan)))
+}
+
+fn windows(plan: &TrainPlan, n: usize) -> u64 {
+    product([n, plan.walks.div_ceil(plan.passes), plan.windows()])
+}
+
+/// Pairs of a pass.
+fn pairs(plan: &TrainPlan, n: usize) -> u64 {
+    windows(plan, n).saturating_mul((plan.window - 1 + plan.k) as u64)
+}
+
+/// Bytes of what pairs are sampled with.
+fn sampling_bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
+    let n = graph.nodes();
+    let (walks, windows) = (plan.walks.div_ceil(plan.passes), windows(plan, n));
+    let blocks = blocks(plan, n);
     let positives = match plan.model {
         Model::Node2vec => Node2Vec::bytes(graph),
         _ => Walk::bytes(graph),
@@ -42,13 +79,7 @@ pub(in crate::train) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     // many windows as walks start at it; a hub has more.
     let walk = size_of::<Node>() * (plan.length + 1) + size_of::<Rng>();
     let of_a_thread = product([walks + 64, walk + plan.windows() * plan.k * size_of::<Node>()]);
-    sum([
-        product([plan.order, n, padded, 4]),
-        buckets,
-        positives,
-        sliding,
-        of_a_thread.saturating_mul(threads as u64),
-    ])
+    sum([positives, sliding, of_a_thread.saturating_mul(threads as u64)])
 }
 
 /// Bytes of negatives that are drawn ahead, where that is done.
@@ -72,6 +103,21 @@ pub(in crate::train) fn passes(plan: &TrainPlan, nodes: usize) -> usize {
     let pairs = product([nodes, plan.walks, plan.windows(), plan.window - 1 + plan.k]);
     let fit = usize::try_from(pairs.div_ceil(PAIRS)).unwrap_or(usize::MAX);
     fit.max(plan.walks.div_ceil(WALKS)).clamp(1, plan.walks)
+}
+
+/// Parts that a table is cut into, of which two at a time are trained. Tables of less than 256 MB are
+/// one part, others at least 8: three parts are much less than the table, and stages without a common
+/// part can run side by side. With more parts each stage takes less memory, and every pass moves the
+/// table more often, P/2 times. So both grow with the square root of the table: a part is 48 MB × P.
+pub(in crate::train) fn parts(plan: &TrainPlan, nodes: usize) -> usize {
+    const SMALL: u64 = 1 << 28;
+    const SQUARE: u64 = 48 << 20;
+    const FEWEST: u64 = 8;
+    let bytes = product([nodes, padded(plan), 4]);
+    if plan.trainer != Trainer::Stream || bytes < SMALL {
+        return 1;
+    }
+    (bytes / SQUARE).isqrt().max(FEWEST) as usize
 }
 
 /// For how many passes negatives are drawn at a time where changing the centre is slow. How often a
@@ -146,6 +192,20 @@ mod tests {
         assert_eq!(passes(20, 20_000_000), 10);
         assert_eq!(passes(20, 25_000_000), 12);
         assert_eq!(passes(20, usize::MAX), 20);
+    }
+
+    #[test]
+    fn parts_grow_with_the_square_root_of_the_table() {
+        let plan = plan(&ring(50), &TrainConfig::default());
+        for (nodes, expected) in [
+            (500_000, 1),
+            (1_000_000, 8),
+            (10_000_000, 10),
+            (100_000_000, 31),
+            (1_000_000_000, 100),
+        ] {
+            assert_eq!(parts(&plan, nodes), expected, "{nodes} nodes");
+        }
     }
 
     /// 64 MB, a hundred passes, or the whole run, with 10 negatives of 4 bytes for each of two walks.

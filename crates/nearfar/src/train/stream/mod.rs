@@ -1,40 +1,51 @@
 //! The stream trainer: SGD on sampled pairs.
 //!
 //! An epoch is cut into passes, so that the pairs of a pass fit memory. A pass has two halves. First
-//! its pairs are sampled and sorted into buckets ([`EpochPairs`]). Then the buckets are trained, round
-//! by round ([`rounds`]): the tasks of a round share no row, so they run in parallel, and the result
-//! does not depend on the number of threads. [`mod@reference`] is the same algorithm, slow and obvious.
+//! its pairs are sampled and sorted into buckets ([`EpochPairs`]). Then the buckets are trained in
+//! tasks, in an order that the graph fixes ([`schedule`]): tasks that share no row run in parallel, and
+//! the result does not depend on the number of threads, nor on whether the rows are in memory or in
+//! files ([`mod@disk`]). [`mod@reference`] is the same algorithm, slow and obvious.
 
 pub mod blocks;
 pub mod buckets;
+pub mod cluster;
+mod disk;
 pub mod kernel;
 mod memory;
 mod negatives_ahead;
 pub mod reference;
 pub mod sampling;
 pub mod schedule;
+mod spill;
+mod tasks;
 mod windows;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
-
-use rayon::prelude::*;
 
 use super::backend::{Backend, EpochStats, KeepGoing, Task, VectorView};
 use super::given::initial;
-use super::l2::L2Controller;
+use super::l2::{L2Controller, step};
 use super::plan::TrainPlan;
+use super::rows::Rows;
+use super::smooth::smooth_rows;
+use super::start::start_rows;
 use crate::embedding::Embedding;
 use crate::error::{Error, Result};
+use crate::file::FloatFile;
 use crate::graph::Graph;
+use crate::memory::Array;
 use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::simd::{InstructionSet, LANES};
 use blocks::Blocks;
-use kernel::{PairRows, Step, train_pairs};
-pub(super) use memory::{bytes, bytes_ahead, passes, passes_ahead};
+use disk::Disk;
+use kernel::Step;
+pub(super) use memory::{bytes, bytes_ahead, disk_bytes, parts, passes, passes_ahead};
 use sampling::{EpochPairs, PairSources, Sampling};
-use schedule::{back_and_forth, group_size, rounds};
+use schedule::{Order, Round};
+use tasks::{BlockRows, Training};
 
 /// What is trained: a vector for every node and, in second-order models, another one for the node
 /// as a context.
@@ -46,30 +57,29 @@ pub struct Tables {
     pub contexts: Option<Blocks>,
 }
 
-/// The rows of one block, of both tables.
-#[derive(Default)]
-struct BlockRows<'a> {
-    centres: &'a mut [f32],
-    contexts: Option<&'a mut [f32]>,
+/// Where rows and the pairs of a pass are.
+enum Store {
+    Memory { tables: Tables, pairs: EpochPairs },
+    Disk(Disk),
 }
 
 /// The trainer.
 pub(super) struct Stream<'a> {
     plan: &'a TrainPlan,
+    graph: &'a Arc<Graph>,
     set: InstructionSet,
     sampling: Sampling,
     positives: Box<dyn PositiveSource>,
     negatives: &'a dyn NegativeSampler,
-    nodes: usize,
+    /// Rows in a block.
+    rows: usize,
     passes: usize,
-    tables: Tables,
-    /// The pairs of the last pass, whose buffers the next one reuses.
-    pairs: EpochPairs,
+    store: Store,
     l2: L2Controller,
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(task: Task<'a>) -> Self {
+    pub(super) fn new(task: Task<'a>) -> Result<Self> {
         let Task { plan, graph, positives, negatives, instruction_set: set, init, .. } = task;
         let sampling = Sampling {
             walks: plan.walks,
@@ -79,12 +89,16 @@ impl<'a> Stream<'a> {
             ahead: if negatives.prefers_batches() { plan.passes_ahead } else { 1 },
             seed: plan.seed,
         };
-        let nodes = graph.nodes();
-        let tables = tables(graph, plan, init);
         let l2 = L2Controller::new(plan.l2, graph, plan.dim, plan.kernel);
-        let pairs = EpochPairs::new(nodes, tables.centres.rows);
-        let passes = plan.passes;
-        Self { plan, set, sampling, positives, negatives, nodes, passes, tables, pairs, l2 }
+        let (rows, passes) = (Blocks::rows_for(graph.nodes(), padded(plan)), plan.passes);
+        let store = match &plan.scratch {
+            None => {
+                let tables = tables(graph, plan, init);
+                Store::Memory { tables, pairs: EpochPairs::default() }
+            }
+            Some(folder) => Store::Disk(on_disk(graph, plan, folder)?),
+        };
+        Ok(Self { plan, graph, set, sampling, positives, negatives, rows, passes, store, l2 })
     }
 }
 
@@ -94,11 +108,9 @@ impl Backend for Stream<'_> {
         epoch: usize,
         keep_going: &mut KeepGoing<'_>,
     ) -> Result<ControlFlow<(), EpochStats>> {
-        let (plan, n, epochs) = (self.plan, self.nodes, self.plan.epochs);
-        let rows = self.tables.centres.rows;
-        let sources =
-            PairSources { positives: &*self.positives, negatives: self.negatives, nodes: n, rows };
-        let pairs = &mut self.pairs;
+        let (plan, nodes, epochs) = (self.plan, self.graph.nodes(), self.plan.epochs);
+        let (positives, negatives, rows) = (&*self.positives, self.negatives, self.rows);
+        let sources = PairSources { positives, negatives, nodes, rows };
         let (passes, l2, (mut count, mut loss)) = (self.passes, self.l2.lambda, (0, 0.0));
         for pass in 0..passes {
             let done = |within: f64| (pass as f64 + within) / passes as f64;
@@ -108,206 +120,218 @@ impl Backend for Stream<'_> {
             let ahead = self.sampling.ahead.min(epochs * passes - number);
             let sampling = Sampling { walks: walks + more, ahead, ..self.sampling };
             let number = number as u64;
+            let store = &mut self.store;
             let sampled =
-                pairs.sample(sources, sampling, number, |within| keep_going(done(within)));
-            if sampled?.is_break() {
+                store.sample(sources, sampling, number, |within| keep_going(done(within)))?;
+            if sampled.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            let (from, to) = pairs.fractions(number);
+            let (from, to) = store.pairs().fractions(number);
             let step = |within: f64| plan.step(l2, (epoch as f64 + done(within)) / epochs as f64);
-            let trained = train(self.set, &mut self.tables, pairs, step, |part| {
+            let trained = store.train(self.set, plan.parts, step, |part| {
                 keep_going(done(from + part * (to - from)))
             })?;
             let ControlFlow::Continue(sum) = trained else { return Ok(ControlFlow::Break(())) };
-            (count, loss) = (count + pairs.count, loss + sum);
+            (count, loss) = (count + store.pairs().count, loss + sum);
         }
-        let effective_rank = self.l2.after(epoch, epochs, self.tables.centres.iter(), plan.dim);
+        let effective_rank = match &self.store {
+            Store::Memory { tables, .. } => {
+                self.l2.after(epoch, epochs, tables.centres.iter(), plan.dim)
+            }
+            Store::Disk(disk) => {
+                let rows = disk.every(step(nodes))?;
+                self.l2.after_some(epoch, epochs, rows.chunks_exact(padded(plan)), plan.dim)
+            }
+        };
         let loss = loss / (count as f64).max(1.0);
         Ok(ControlFlow::Continue(EpochStats { pairs: count, loss, l2, effective_rank }))
     }
 
     fn vectors(&self) -> VectorView<'_> {
-        let centres = &self.tables.centres;
-        VectorView { values: centres.values(), dim: self.plan.dim, stride: centres.dim }
+        let values = self.store.centres();
+        VectorView { values, dim: self.plan.dim, stride: padded(self.plan) }
     }
 
-    /// The state of the L2 controller, then the context vectors.
+    fn release(&self) {
+        if let Store::Disk(disk) = &self.store {
+            disk.tables.iter().for_each(FloatFile::release);
+        }
+    }
+
+    /// The state of the L2 controller; the context vectors follow it.
     fn state(&self) -> Option<Vec<u8>> {
-        let contexts = self.tables.contexts.as_ref().map_or(&[][..], Blocks::values);
-        let numbers = self.l2.state().into_iter().flat_map(f64::to_le_bytes);
-        Some(numbers.chain(contexts.iter().flat_map(|value| value.to_le_bytes())).collect())
+        Some(self.l2.state().into_iter().flat_map(f64::to_le_bytes).collect())
+    }
+
+    fn contexts(&self) -> &[f32] {
+        self.store.contexts()
     }
 
     fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
-        let dim = self.plan.dim;
+        let (dim, stride) = (self.plan.dim, padded(self.plan));
         let (numbers, contexts) = state.split_at(state.len().min(32));
-        let values = self.tables.contexts.as_mut().map_or(&mut [][..], Blocks::values_mut);
         let numbers = <[[u8; 8]; 4]>::try_from(numbers.as_chunks().0);
-        let (Ok(numbers), true, true) =
-            (numbers, vectors.len() == self.nodes * dim, contexts.len() == 4 * values.len())
-        else {
+        let (Ok(numbers), true, true) = (
+            numbers,
+            vectors.len() == self.graph.nodes() * dim,
+            contexts.len() == 4 * self.store.contexts().len(),
+        ) else {
             return Err(Error::conflict("the checkpoint is of another graph or of other settings"));
         };
-        for (value, bytes) in values.iter_mut().zip(contexts.as_chunks().0) {
-            *value = f32::from_le_bytes(*bytes);
-        }
-        let finite = vectors.iter().chain(&*values).all(|value| value.is_finite());
+        let (contexts, _) = contexts.as_chunks::<4>();
+        let contexts = contexts.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        let finite =
+            vectors.iter().all(|value| value.is_finite()) && contexts.clone().all(f32::is_finite);
         let restored = self.l2.restore(numbers.map(f64::from_le_bytes));
         if !finite || restored.is_none() {
             let message = "the checkpoint holds numbers that no run can have";
             return Err(Error::conflict(message));
         }
-        let stride = self.tables.centres.dim;
-        let rows = self.tables.centres.values_mut().chunks_exact_mut(stride);
-        rows.zip(vectors.chunks_exact(dim))
-            .for_each(|(row, vector)| row[..dim].copy_from_slice(vector));
-        Ok(())
+        let padding = vec![0.0; stride - dim];
+        let row = |vector: &[f32]| [vector, &padding].concat();
+        self.store.write(0, &mut vectors.chunks_exact(dim).flat_map(row))?;
+        self.store.write(1, &mut contexts.into_iter())
+    }
+
+    fn smooth(&mut self, times: usize) -> Result<bool> {
+        let (dim, stride) = (self.plan.dim, padded(self.plan));
+        let Store::Disk(disk) = &mut self.store else { return Ok(false) };
+        disk.free_parts();
+        let rows = &mut Rows::File(&mut disk.tables[0], stride);
+        smooth_rows(&self.graph.to_undirected(), rows, dim, times)?;
+        Ok(true)
     }
 
     fn into_vectors(self: Box<Self>) -> Vec<f32> {
-        self.tables.centres.into_rows(self.plan.dim)
+        let dim = self.plan.dim;
+        match self.store {
+            Store::Memory { tables, .. } => tables.centres.into_rows(dim),
+            Store::Disk(_) => self.vectors().to_vec(),
+        }
     }
 
-    fn into_both(self: Box<Self>) -> (Vec<f32>, Option<Vec<f32>>) {
-        let (Tables { centres, contexts }, dim) = (self.tables, self.plan.dim);
-        (centres.into_rows(dim), contexts.map(|contexts| contexts.into_rows(dim)))
+    fn into_both(self: Box<Self>) -> Result<(Array<f32>, Option<Array<f32>>)> {
+        let dim = self.plan.dim;
+        match self.store {
+            Store::Memory { tables: Tables { centres, contexts }, .. } => {
+                let contexts = contexts.map(|contexts| contexts.into_rows(dim).into());
+                Ok((centres.into_rows(dim).into(), contexts))
+            }
+            Store::Disk(disk) => disk.into_rows(dim),
+        }
     }
+}
+
+impl Store {
+    /// Samples the pairs of a pass.
+    fn sample(
+        &mut self,
+        sources: PairSources<'_>,
+        sampling: Sampling,
+        pass: u64,
+        keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        match self {
+            Self::Memory { pairs, .. } => pairs.sample(sources, sampling, pass, keep_going),
+            Self::Disk(disk) => disk.sample(sources, sampling, pass, keep_going),
+        }
+    }
+
+    /// Trains them.
+    fn train(
+        &mut self,
+        set: InstructionSet,
+        parts: usize,
+        step: impl Fn(f64) -> Step,
+        keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<(), f64>> {
+        match self {
+            Self::Memory { tables, pairs } => train(set, tables, parts, pairs, step, keep_going),
+            Self::Disk(disk) => disk.train(set, step, keep_going),
+        }
+    }
+
+    fn pairs(&self) -> &EpochPairs {
+        let (Self::Memory { pairs, .. } | Self::Disk(Disk { pairs, .. })) = self;
+        pairs
+    }
+
+    /// The vectors, in padded rows.
+    fn centres(&self) -> &[f32] {
+        match self {
+            Self::Memory { tables, .. } => tables.centres.values(),
+            Self::Disk(disk) => disk.tables[0].values(),
+        }
+    }
+
+    /// The context vectors; none if nodes have one vector for both.
+    fn contexts(&self) -> &[f32] {
+        match self {
+            Self::Memory { tables, .. } => tables.contexts.as_ref().map_or(&[], Blocks::values),
+            Self::Disk(disk) => disk.tables.get(1).map_or(&[], FloatFile::values),
+        }
+    }
+
+    /// Replaces the values of the first or second table, if there is one.
+    fn write(&mut self, table: usize, values: &mut dyn Iterator<Item = f32>) -> Result<()> {
+        match self {
+            Self::Memory { tables: Tables { centres, contexts }, .. } => {
+                let table = if table == 0 { Some(centres) } else { contexts.as_mut() };
+                let old = table.map_or(&mut [][..], Blocks::values_mut);
+                old.iter_mut().zip(values).for_each(|(old, value)| *old = value);
+                Ok(())
+            }
+            Self::Disk(disk) => disk.tables.get_mut(table).map_or(Ok(()), |it| it.fill(values)),
+        }
+    }
+}
+
+/// Numbers in a row.
+fn padded(plan: &TrainPlan) -> usize {
+    plan.dim.next_multiple_of(LANES)
+}
+
+/// Initial vectors in files.
+fn on_disk(graph: &Arc<Graph>, plan: &TrainPlan, folder: &Path) -> Result<Disk> {
+    let shape = (graph.nodes(), padded(plan));
+    let mut disk = Disk::new(folder, plan.order, shape, plan.parts)?;
+    let rows = Rows::File(&mut disk.tables[0], padded(plan));
+    start_rows(plan, graph, rows, Some(folder))?;
+    Ok(disk)
 }
 
 /// Initial vectors, padded with zeros, which training leaves unchanged. Context vectors start
 /// at zero.
 fn tables(graph: &Arc<Graph>, plan: &TrainPlan, init: Option<&Embedding>) -> Tables {
-    let n = graph.nodes();
-    let padded = plan.dim.next_multiple_of(LANES);
+    let (n, padded) = (graph.nodes(), padded(plan));
     let rows = Blocks::rows_for(n, padded);
     let mut centres = Blocks::new(n, rows, padded);
     initial(plan, graph, init, padded, centres.values_mut());
     Tables { centres, contexts: (plan.order == 2).then(|| Blocks::new(n, rows, padded)) }
 }
 
-/// Trains all pairs of a pass. `step(part)` is the size of the steps after this fraction of the pass.
-/// `keep_going` is asked between rounds; if it says `Break`, the pass ends there. Returns the sum of
-/// losses.
+/// Trains all pairs of a pass, of tables that are cut into at most so many parts. `step(part)` is the
+/// size of the steps after this fraction of the pass. `keep_going` is asked between rounds; if it says
+/// `Break`, the pass ends there. Returns the sum of losses.
 pub fn train(
     set: InstructionSet,
     tables: &mut Tables,
+    parts: usize,
     pairs: &EpochPairs,
-    step: impl Fn(f64) -> Step + Sync,
-    mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
+    step: impl Fn(f64) -> Step,
+    keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<(), f64>> {
-    let count = tables.centres.count();
-    let group = group_size(count);
-    let rounds = rounds(count.div_ceil(group));
-    let dim = tables.centres.dim;
-    let mut blocks: Vec<BlockRows> =
-        tables.centres.blocks().map(|centres| BlockRows { centres, contexts: None }).collect();
-    if let Some(contexts) = &mut tables.contexts {
-        blocks
-            .iter_mut()
-            .zip(contexts.blocks())
-            .for_each(|(block, rows)| block.contexts = Some(rows));
-    }
-    let mut groups: Vec<&mut [BlockRows]> = blocks.chunks_mut(group).collect();
-    let mut loss = 0.0;
-    for (at, round) in rounds.iter().enumerate() {
-        let part = at as f64 / rounds.len() as f64;
-        if keep_going(part)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-        let step = step(part);
-        // Every task owns its blocks while it runs: threads share no row.
-        let mut tasks: Vec<_> = round
-            .iter()
-            .map(|&(p, q)| {
-                let left = std::mem::take(&mut groups[p]);
-                (p, q, left, std::mem::take(&mut groups[q]))
-            })
-            .collect();
-        let train =
-            |(p, q, left, right): &mut (usize, usize, &mut [BlockRows], &mut [BlockRows])| {
-                let task = BucketTask { set, dim, pairs, step };
-                if p == q {
-                    task.within_group(*p * group, left)
-                } else {
-                    task.between_groups((*p * group, *q * group), left, right)
-                }
-            };
-        let losses: Vec<f64> = tasks.par_iter_mut().map(train).collect();
-        loss += losses.iter().sum::<f64>();
-        for (p, q, left, right) in tasks {
-            groups[q] = right;
-            groups[p] = left;
-        }
-    }
-    Ok(ControlFlow::Continue(loss))
-}
-
-/// Trains the pairs of blocks, which are given by their numbers.
-#[derive(Clone, Copy)]
-struct BucketTask<'a> {
-    set: InstructionSet,
-    dim: usize,
-    pairs: &'a EpochPairs,
-    step: Step,
-}
-
-impl BucketTask<'_> {
-    /// All pairs within a group of blocks, which begins with this one. Returns the sum of losses, as
-    /// all of these do.
-    fn within_group(self, first: usize, group: &mut [BlockRows]) -> f64 {
-        let mut loss = 0.0;
-        for at in 0..group.len() {
-            let (before, rest) = group.split_at_mut(at);
-            loss += self.within(first + at, &mut rest[0]);
-            for (other, block) in before.iter_mut().enumerate() {
-                loss += self.between((first + other, first + at), block, &mut rest[0]);
-            }
-        }
-        loss
-    }
-
-    /// All pairs between two groups, which begin with these blocks.
-    fn between_groups(
-        self,
-        (p, q): (usize, usize),
-        left: &mut [BlockRows],
-        right: &mut [BlockRows],
-    ) -> f64 {
-        back_and_forth(left.len(), right.len())
-            .map(|(l, r)| self.between((p + l, q + r), &mut left[l], &mut right[r]))
-            .sum()
-    }
-
-    /// The pairs within a block.
-    fn within(self, p: usize, block: &mut BlockRows) -> f64 {
-        let lists = self.pairs.buckets[p].list(p);
-        lists.map(|pairs| train_pairs(self.set, block.alone(self.dim), pairs, self.step)).sum()
-    }
-
-    /// The pairs with centres in the first block and other nodes in the second, then the reverse.
-    fn between(self, (p, q): (usize, usize), left: &mut BlockRows, right: &mut BlockRows) -> f64 {
-        let Self { set, dim, pairs, step } = self;
-        let there = pairs.buckets[p].list(q);
-        let there: f64 =
-            there.map(|pairs| train_pairs(set, left.with(right, dim), pairs, step)).sum();
-        let back = pairs.buckets[q].list(p);
-        let back: f64 =
-            back.map(|pairs| train_pairs(set, right.with(left, dim), pairs, step)).sum();
-        there + back
-    }
-}
-
-impl BlockRows<'_> {
-    /// Centres and other nodes both in this block.
-    fn alone(&mut self, dim: usize) -> PairRows<'_> {
-        PairRows { dim, centres: self.centres, others: self.contexts.as_deref_mut() }
-    }
-
-    /// Centres in this block, other nodes in another.
-    fn with<'a>(&'a mut self, other: &'a mut BlockRows<'_>, dim: usize) -> PairRows<'a> {
-        let others = other.contexts.as_deref_mut().unwrap_or(other.centres);
-        PairRows { dim, centres: self.centres, others: Some(others) }
-    }
+    let order = Order::new(tables.centres.count(), parts);
+    let rounds: Vec<Round> = order.stages().flat_map(|stage| order.rounds(stage)).collect();
+    let (dim, size) = (tables.centres.dim, tables.centres.dim * tables.centres.rows);
+    let values = std::iter::once(tables.centres.values_mut());
+    let values = values.chain(tables.contexts.as_mut().map(Blocks::values_mut));
+    let mut blocks = tasks::blocks(values.collect(), size);
+    let mut groups: Vec<&mut [BlockRows]> = blocks.chunks_mut(order.group).collect();
+    let step = |round: usize| step(round as f64 / rounds.len() as f64);
+    let training = Training { set, dim, order, pairs };
+    let losses = training.rounds(&rounds, step, &mut groups, keep_going)?;
+    Ok(losses.map_continue(|losses| losses.iter().sum()))
 }
 
 #[cfg(test)]
@@ -325,13 +349,34 @@ mod tests {
         TrainPlan::new(&Settings { train, negatives }, graph, &Budget::default()).unwrap()
     }
 
+    /// The vectors of a run in memory, in padded rows, without smoothing.
+    pub(super) fn local(plan: &TrainPlan, graph: &Arc<Graph>) -> Vec<f32> {
+        let negatives = plan.negatives.build(graph).unwrap();
+        let mut stream = Stream::new(Task {
+            plan,
+            graph,
+            positives: crate::train::backend::positives(plan, graph).unwrap(),
+            negatives: &*negatives,
+            encoder: None,
+            instruction_set: plan.kernel,
+            init: None,
+            features: None,
+        })
+        .unwrap();
+        for epoch in 0..plan.epochs {
+            let done = stream.epoch(epoch, &mut |_| Ok(ControlFlow::Continue(())));
+            assert!(done.unwrap().is_continue());
+        }
+        stream.store.centres().to_vec()
+    }
+
     #[test]
     fn an_epoch_in_passes_is_as_many_short_ones() {
         let graph = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
         let plan = plan(&graph, TrainConfig { dim: 16, walks: Some(6), ..Default::default() });
         let negatives = plan.negatives.build(&graph).unwrap();
         let stream = || {
-            Stream::new(Task {
+            let task = Task {
                 plan: &plan,
                 graph: &graph,
                 positives: Box::new(Walk::new(&graph)),
@@ -340,7 +385,8 @@ mod tests {
                 instruction_set: InstructionSet::detect(),
                 init: None,
                 features: None,
-            })
+            };
+            Stream::new(task).unwrap()
         };
         // Six walks in four passes are 2 + 2 + 1 + 1.
         let mut in_passes = Stream { passes: 4, ..stream() };
@@ -351,28 +397,26 @@ mod tests {
         });
         let ControlFlow::Continue(done) = done.unwrap() else { panic!("nothing stops it") };
         assert!(progress.is_sorted() && progress.iter().all(|part| (0.0..1.0).contains(part)));
-        let mut one_by_one = stream();
+        let Stream { mut store, sampling, rows, l2, set, .. } = stream();
         let positives = Walk::new(&graph);
-        let (nodes, rows) = (graph.nodes(), one_by_one.tables.centres.rows);
+        let nodes = graph.nodes();
         let sources = PairSources { positives: &positives, negatives: &*negatives, nodes, rows };
         let mut count = 0;
         for (pass, walks) in [2, 2, 1, 1].into_iter().enumerate() {
-            let sampling = Sampling { walks, ..one_by_one.sampling };
+            let sampling = Sampling { walks, ..sampling };
             let keep_going = |_| Ok(ControlFlow::Continue(()));
-            let pairs = &mut one_by_one.pairs;
-            let sampled = pairs.sample(sources, sampling, pass as u64, keep_going);
+            let sampled = store.sample(sources, sampling, pass as u64, keep_going);
             assert!(sampled.unwrap().is_continue());
-            count += pairs.count;
+            count += store.pairs().count;
             let step = |within: f64| {
                 let done = (pass as f64 + within) / 4.0 / plan.epochs as f64;
-                plan.step(one_by_one.l2.lambda, done)
+                plan.step(l2.lambda, done)
             };
-            let trained = train(one_by_one.set, &mut one_by_one.tables, pairs, step, keep_going);
-            assert!(trained.unwrap().is_continue());
+            assert!(store.train(set, 1, step, keep_going).unwrap().is_continue());
         }
         assert_eq!(done.pairs, count);
         assert!(count > 34 * 6 * 10, "every window has its negatives");
-        assert_eq!(in_passes.tables.centres.values(), one_by_one.tables.centres.values());
+        assert_eq!(in_passes.store.centres(), store.centres());
     }
 
     #[test]
@@ -385,20 +429,20 @@ mod tests {
         let plan = plan(&graph, TrainConfig { dim: DIM, ..Default::default() });
         let (negatives, positives) = (plan.negatives.build(&graph).unwrap(), Walk::new(&graph));
         let rows = 3;
-        assert_eq!(group_size(nodes.div_ceil(rows)), 3, "the last group has fewer");
+        assert_eq!(Order::new(nodes.div_ceil(rows), 1).group, 3, "the last group has fewer");
         let sources = PairSources { positives: &positives, negatives: &*negatives, nodes, rows };
         let sampling =
             Sampling { walks: 5, length: 5, context: 5, negatives: 10, ahead: 1, seed: 0 };
         let keep_going = |_| Ok(ControlFlow::Continue(()));
-        let mut pairs = EpochPairs::new(nodes, rows);
+        let mut pairs = EpochPairs::default();
         assert!(pairs.sample(sources, sampling, 0, keep_going).unwrap().is_continue());
         let mut start = Tables { centres: Blocks::new(nodes, rows, DIM), contexts: None };
         initial(&plan, &graph, None, DIM, start.centres.values_mut());
-        let trained = |threads: usize, step: Step| {
+        let trained = |threads: usize, parts: usize, step: Step| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut tables = start.clone();
             let set = InstructionSet::detect();
-            let train = || train(set, &mut tables, &pairs, |_| step, keep_going);
+            let train = || train(set, &mut tables, parts, &pairs, |_| step, keep_going);
             let ControlFlow::Continue(loss) = pool.install(train).unwrap() else {
                 panic!("nothing stops it")
             };
@@ -419,10 +463,11 @@ mod tests {
                 }
             }
         }
-        let (_, loss) = trained(2, still);
-        assert!((loss / expected - 1.0).abs() < 1e-6, "{loss} for {expected}");
-
-        let step = plan.step(0.1, 0.0);
-        assert_eq!(trained(1, step), trained(3, step));
+        for parts in [1, 5] {
+            let (_, loss) = trained(2, parts, still);
+            assert!((loss / expected - 1.0).abs() < 1e-6, "{loss} for {expected}");
+            let step = plan.step(0.1, 0.0);
+            assert_eq!(trained(1, parts, step), trained(3, parts, step));
+        }
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::blocks::Blocks;
-use super::schedule::{back_and_forth, group_size, rounds};
+use super::schedule::{Order, back_and_forth};
 use crate::graph::{Graph, Node};
 use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
@@ -34,7 +34,7 @@ pub fn train(
     start::start(plan, graph, dim, &mut start);
     let mut vectors: Vec<f64> = start.into_iter().map(f64::from).collect();
     let rows = Blocks::rows_for(n, dim.next_multiple_of(LANES));
-    let order = tasks(n.div_ceil(rows));
+    let order = tasks(n.div_ceil(rows), plan.parts);
     let mut mean_loss = 0.0;
     for epoch in 0..plan.epochs {
         let (mut loss, mut count) = (0.0, 0);
@@ -100,8 +100,9 @@ fn sample(
 }
 
 /// The pairs of blocks that each round trains, in order.
-fn tasks(blocks: usize) -> Vec<Vec<(usize, usize)>> {
-    let size = group_size(blocks);
+fn tasks(blocks: usize, parts: usize) -> Vec<Vec<(usize, usize)>> {
+    let order = Order::new(blocks, parts);
+    let size = order.group;
     let group = |at: usize| (at * size..blocks.min((at + 1) * size)).collect::<Vec<_>>();
     let task = |&(p, q): &(usize, usize)| -> Vec<(usize, usize)> {
         let (left, right) = (group(p), group(q));
@@ -114,8 +115,8 @@ fn tasks(blocks: usize) -> Vec<Vec<(usize, usize)>> {
         }
         back_and_forth(left.len(), right.len()).map(|(l, r)| (left[l], right[r])).collect()
     };
-    let rounds = rounds(blocks.div_ceil(size));
-    rounds.iter().map(|round| round.iter().flat_map(task).collect()).collect()
+    let rounds = order.stages().flat_map(|stage| order.rounds(stage));
+    rounds.map(|round| round.iter().flat_map(task).collect()).collect()
 }
 
 /// The sizes of an SGD step.

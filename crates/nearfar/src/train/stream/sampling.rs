@@ -49,7 +49,8 @@ pub struct PairSources<'a> {
     pub rows: usize,
 }
 
-/// The pairs of one pass.
+/// The pairs of one pass. Its buffers are reused by all passes.
+#[derive(Default)]
 pub struct EpochPairs {
     /// List q of `buckets[p]` holds the pairs with centres in block p and other nodes in block q.
     pub buckets: Vec<Buckets>,
@@ -66,11 +67,9 @@ impl Sampling {
 }
 
 impl EpochPairs {
-    /// Buffers that are reused by all passes; blocks have so many rows.
-    pub fn new(nodes: usize, rows: usize) -> Self {
-        let mut buckets = Vec::new();
-        buckets.resize_with(nodes.div_ceil(rows), Buckets::default);
-        Self { buckets, count: 0, ahead: NegativesAhead::default() }
+    /// The pairs with centres in block p and other nodes in block q, in contiguous parts.
+    pub fn list(&self, p: usize, q: usize) -> impl Iterator<Item = &[Pair]> {
+        self.buckets[p].list(q)
     }
 
     /// Samples the pairs of a pass. `keep_going` is asked with the completed fraction of the pass,
@@ -81,6 +80,36 @@ impl EpochPairs {
         sources: PairSources<'_>,
         sampling: Sampling,
         epoch: u64,
+        keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        // Some at a time, so that the run can be stopped; the number does not change the result.
+        let group = 4 * rayon::current_num_threads();
+        let blocks = 0..sources.blocks();
+        self.fill(sources, sampling, epoch, (blocks, group, true), |_, _| Ok(()), keep_going)
+    }
+
+    /// The same for some blocks of centres, of which a few at a time are in memory: `take` receives the
+    /// pairs of each.
+    pub(super) fn sample_some(
+        &mut self,
+        sources: PairSources<'_>,
+        sampling: Sampling,
+        epoch: u64,
+        blocks: Range<usize>,
+        take: impl FnMut(usize, &Buckets) -> Result<()>,
+        keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        self.fill(sources, sampling, epoch, (blocks, at_a_time(), false), take, keep_going)
+    }
+
+    /// Samples blocks, so many at a time, each into its own bucket or into the same few.
+    fn fill(
+        &mut self,
+        sources: PairSources<'_>,
+        sampling: Sampling,
+        epoch: u64,
+        (blocks, group, keeps_all): (Range<usize>, usize, bool),
+        mut take: impl FnMut(usize, &Buckets) -> Result<()>,
         mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let windows =
@@ -94,7 +123,6 @@ impl EpochPairs {
             }
         }
         let (from, to) = fractions(ahead, epoch);
-        let blocks = buckets.len();
         let sample = |(block, buckets): (usize, &mut Buckets)| {
             let index = BlockIndex::new(sources.rows);
             let drawn = is_ahead.then(|| ahead.of(block, epoch));
@@ -106,17 +134,22 @@ impl EpochPairs {
                 Some(windows) => sampler.windows(block, windows),
             }
         };
-        // Some at a time, so that the run can be stopped; the number does not change the result.
-        let group = 4 * rayon::current_num_threads();
-        for (turn, some) in buckets.chunks_mut(group).enumerate() {
-            let first = turn * group;
-            let part = first as f64 / blocks as f64;
+        buckets.resize_with(if keeps_all { blocks.len() } else { group }, Buckets::default);
+        *count = 0;
+        for first in blocks.clone().step_by(group) {
+            let some = first..blocks.end.min(first + group);
+            let part = (first - blocks.start) as f64 / blocks.len() as f64;
             if keep_going(from + (to - from) * part)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            some.par_iter_mut().enumerate().map(|(at, row)| (first + at, row)).for_each(sample);
+            let at = if keeps_all { first - blocks.start } else { 0 };
+            let buckets = &mut buckets[at..][..some.len()];
+            some.clone().into_par_iter().zip(&mut *buckets).for_each(sample);
+            for (block, buckets) in some.zip(&*buckets) {
+                *count += buckets.len() as u64;
+                take(block, buckets)?;
+            }
         }
-        *count = buckets.iter().map(|buckets| buckets.len() as u64).sum();
         Ok(ControlFlow::Continue(()))
     }
 
@@ -126,6 +159,11 @@ impl EpochPairs {
         let (drawn, sampled) = fractions(&self.ahead, epoch);
         (sampled, 1.0 + (drawn - DRAWING).max(0.0))
     }
+}
+
+/// How many blocks are sampled at a time where their pairs do not stay in memory.
+pub(super) fn at_a_time() -> usize {
+    2 * rayon::current_num_threads()
 }
 
 /// About which fraction of the time of a pass goes to drawing negatives where that is done ahead, to

@@ -26,6 +26,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::inline_always, reason = "vectors stay in registers only if inlined")]
 
+use crate::memory::Plain;
 use crate::simd::{InstructionSet, LANES, PIECE, Vector, Work, sigmoid_loss};
 
 /// The sizes of an SGD step.
@@ -42,7 +43,10 @@ pub struct Step {
 /// A pair in 31 bits: the row of its centre, the row of its other node, and whether it is positive.
 /// Rows are counted from the start of their block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Pair(u32);
+
+impl Plain for Pair {}
 
 impl Pair {
     /// The maximum number of rows in a block.
@@ -53,6 +57,17 @@ impl Pair {
     pub fn new(centre: u32, other: u32, positive: bool) -> Self {
         debug_assert!(centre < Self::ROWS as u32 && other < Self::ROWS as u32);
         Self(centre << 16 | other << 1 | u32::from(positive))
+    }
+
+    /// The pair as a number.
+    #[inline]
+    pub(super) fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The pair of a number.
+    pub(super) fn from_bits(bits: u32) -> Self {
+        Self(bits)
     }
 
     /// The row of the centre.
