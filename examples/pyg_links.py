@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import nearfar
+from nearfar.typing import Law
 
 try:
     import torch  # type: ignore[import-not-found,unused-ignore]
@@ -59,6 +60,27 @@ def train(known: Any, negatives: Any) -> Any:
     return network
 
 
+def of_edges(law: Law) -> Any:
+    """Negatives of the source of each edge: nodes of many edges are sources more often."""
+    return nearfar.NegativeSampler(known, law, seed=seed).sample_edges
+
+
+def of_nodes(law: Law) -> Any:
+    """Negatives of random nodes, each as often as others."""
+    sampler = nearfar.NegativeSampler(known, law, seed=seed)
+
+    def draw(positive: Any) -> Any:
+        sources = torch.randint(known.num_nodes, (positive.shape[1],))
+        return torch.stack([sources, sampler.sample(sources)[:, 0]])
+
+    return draw
+
+
+def of_pyg(positive: Any) -> Any:
+    """Random pairs without an edge."""
+    return negative_sampling(known.edge_index, known.num_nodes, positive.shape[1])
+
+
 # %% Scores: AUC of held-out edges against pairs without an edge
 def auc(z: Any, held_out: Any) -> float:
     score, label = scores(z, held_out.edge_label_index), held_out.edge_label.bool()
@@ -70,11 +92,12 @@ split = RandomLinkSplit(num_val=0, num_test=0.1, is_undirected=True, add_negativ
 for seed in range(SEEDS):
     torch.manual_seed(seed)
     known, _, held_out = split(data)
-    samplers = {law: nearfar.NegativeSampler(known, law, seed=seed) for law in ("uniform", "edge", "distance")}
-    draws: dict[str, Any] = {f"nearfar, {law}": sampler.sample_edges for law, sampler in samplers.items()}
-    draws["PyTorch Geometric"] = lambda pairs: negative_sampling(
-        known.edge_index, known.num_nodes, pairs.shape[1]
-    )
+    draws = {
+        "PyTorch Geometric": of_pyg,
+        "edge, of nodes": of_nodes("edge"),
+        "distance, of nodes": of_nodes("distance"),
+        "distance, of edges": of_edges("distance"),
+    }
     for name, negatives in draws.items():
         torch.manual_seed(seed)
         network = train(known, negatives)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _options
 from ._arrays import Floats
 from ._ids import as_list
 from ._vectors import Vectors
+
+if TYPE_CHECKING:
+    from ._keywords import Metric
 
 
 class Maps(Vectors):
@@ -19,7 +22,7 @@ class Maps(Vectors):
         self,
         method: Literal["tsne", "pca"] = "tsne",
         *,
-        metric: Literal["cosine", "euclidean"] = "cosine",
+        metric: Metric = "cosine",
         perplexity: float = 30.0,
         points: int = 20_000,
         seed: int = 0,
