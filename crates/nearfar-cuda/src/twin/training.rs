@@ -109,8 +109,10 @@ mod tests {
     #[test]
     fn products_do_not_depend_on_which_end_comes_first() {
         for stride in [16, 32, 48, 64, 112, 128, 144, 256, 512, 1024] {
-            let value =
-                |at: usize, seed: u32| ((at as u32 * 2_654_435_761 + seed) >> 8) as f32 / 1e7 - 0.8;
+            let value = |at: usize, seed: u32| {
+                let hash = (at as u32).wrapping_mul(2_654_435_761).wrapping_add(seed);
+                (hash >> 8) as f32 / 1e7 - 0.8
+            };
             let a: Vec<f32> = (0..stride).map(|at| value(at, 1)).collect();
             let b: Vec<f32> = (0..stride).map(|at| value(at, 9_999_991)).collect();
             let lanes = lanes(stride);

@@ -95,7 +95,10 @@ fn a_wrong_file_of_settings_is_refused() {
     assert!(error.starts_with("FILE:3: "), "{error}");
     let error = merged("seed = 1\nspeed = 2\n").unwrap_err();
     let all = "FILE: unknown setting 'speed'; expected one of negatives, gamma, degree-power, ";
-    assert!(error.starts_with(all) && error.ends_with("negative-weight, kernel, seed"), "{error}");
+    assert!(
+        error.starts_with(all) && error.ends_with("negative-weight, kernel, device, seed"),
+        "{error}"
+    );
     let error = merged("walks = 'few'\n").unwrap_err();
     assert!(error.starts_with("FILE: walks: "), "{error}");
 }
