@@ -14,15 +14,45 @@ fn vectors(extension: &str) -> (TempDir, String) {
     (folder, path)
 }
 
-/// What is shown, without the folder.
+/// What is shown, without the folder and the version.
 fn shown(folder: &TempDir, path: &str) -> String {
-    output(&["show", path]).replace(&format!("{}/", text(folder.path())), "")
+    let shown = output(&["show", path]).replace(&format!("{}/", text(folder.path())), "");
+    shown.replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
 #[test]
 fn settings_of_vectors() {
     let (folder, path) = vectors("parquet");
-    insta::assert_snapshot!(shown(&folder, &path), @"");
+    insta::assert_snapshot!(shown(&folder, &path), @"
+    x.parquet: vectors, 34 nodes, 4 dimensions
+      version          VERSION
+      graph            607cdf6777e37df4
+      seed             7
+      model            deepwalk
+      trainer          stream
+      dim              4
+      context          5
+      walk-length      5
+      walks            2
+      centre-power     0.5
+      k                15
+      p                1.0
+      q                1.0
+      order            1
+      start            spectral
+      epochs           2
+      lr               0.5
+      l2               auto
+      smoothing        2
+      negative-weight  1.0
+      kernel           scalar
+      device           cpu
+      negatives        distance
+      gamma            1.0
+      degree-power     0.75
+      far              auto
+      strategy         table
+    ");
     let (other, same) = vectors("safetensors");
     let lines = |text: String| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(lines(shown(&other, &same)), lines(shown(&folder, &path)));
@@ -46,7 +76,8 @@ fn formats_without_a_record_say_so() {
 fn json_has_what_the_run_printed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.safetensors");
-    let embed = ["embed", "builtin:karate", "--dim", "4", "--epochs", "2", "--json", "-o", text(&path)];
+    let embed =
+        ["embed", "builtin:karate", "--dim", "4", "--epochs", "2", "--json", "-o", text(&path)];
     let mut plan = json(&embed)["plan"].as_object().unwrap().clone();
     plan.retain(|_, value| !value.is_null());
     let shown = json(&["show", text(&path), "--json"]);
@@ -54,7 +85,10 @@ fn json_has_what_the_run_printed() {
         assert_eq!(plan.remove(name).as_ref(), Some(&shown[name]), "{name}");
     }
     assert_eq!(shown["settings"].as_object(), Some(&plan));
-    assert_eq!((&shown["kind"], &shown["nodes"], &shown["dim"]), (&"vectors".into(), &34.into(), &4.into()));
+    assert_eq!(
+        (&shown["kind"], &shown["nodes"], &shown["dim"]),
+        (&"vectors".into(), &34.into(), &4.into())
+    );
 }
 
 #[test]
@@ -74,15 +108,26 @@ fn reports_networks_and_packed_graphs() {
     std::fs::write(&edges, "a\tb\t2\nb\tc\t1\nb\ta\t3\n").unwrap();
     let options = ReadOptions { no_weights: true, ..Default::default() };
     pack(&edges, &options, file("x.nfg").as_ref(), &PackConfig::default()).unwrap();
-    insta::assert_snapshot!(shown(&folder, &file("x.nfg")), @"");
+    insta::assert_snapshot!(shown(&folder, &file("x.nfg")), @"
+    x.nfg: graph, 3 nodes, 2 edges
+      version     VERSION
+      graph       2670f985903d89a7
+      no-weights  true
+    ");
     let options = ReadOptions { directed: true, ..Default::default() };
     pack(&edges, &options, file("y.nfg").as_ref(), &PackConfig::default()).unwrap();
-    insta::assert_snapshot!(shown(&folder, &file("y.nfg")), @"");
+    insta::assert_snapshot!(shown(&folder, &file("y.nfg")), @"
+    y.nfg: graph, 3 nodes, 3 edges
+      version   VERSION
+      graph     62302c1796ee7d20
+      directed  true
+    ");
 
     std::fs::write(file("features.csv"), "a,1,0\nb,0,1\nc,1,1\n").unwrap();
     let network = file("network.safetensors");
     let train = ["embed", &edges, "--model", "sage", "--dim", "2", "--epochs", "1", "-q"];
-    let files = ["--features", &file("features.csv"), "--save-model", &network, "-o", &file("z.npy")];
+    let files =
+        ["--features", &file("features.csv"), "--save-model", &network, "-o", &file("z.npy")];
     output(&[&train[..], &files].concat());
     let network = json(&["show", &network, "--json"]);
     assert_eq!((&network["kind"], &network["dim"]), (&"network".into(), &2.into()));

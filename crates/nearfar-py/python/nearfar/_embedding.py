@@ -156,7 +156,7 @@ class Embedding(Search, Export, Maps):
     def transform(self, edges: Any, **options: Unpack[GraphOptions]) -> Embedding:
         """Compute vectors of unseen nodes from their edges; no vector changes.
 
-        An unseen node gets the mean of its neighbors' vectors, at the mean length of all vectors;
+        An unseen node gets the mean of its neighbors' vectors, at the mean length of those in ``edges``;
         nodes that are connected only through other unseen nodes follow hop by hop.
 
         Parameters
