@@ -5,8 +5,9 @@
 
 # %% Mean distance of the negatives of one node, by distribution
 import nearfar
+from nearfar.typing import Law
 
-SAMPLERS = ["uniform", "degree", "distance", "landmark-approx", "edge"]
+SAMPLERS: list[Law] = ["uniform", "degree", "distance", "landmark-approx", "edge"]
 
 graph = nearfar.synth("sparse", seed=0)
 centre = graph.nodes[0]

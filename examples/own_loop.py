@@ -5,14 +5,11 @@ NumPy.
 """
 
 # %% A graph, a sampler of negatives, and initial vectors
+from importlib.util import find_spec
+
 import nearfar
 import numpy as np
 import numpy.typing as npt
-
-try:
-    import torch  # type: ignore[import-not-found,unused-ignore]
-except ImportError:
-    torch = None
 
 K, DIM, EPOCHS, RATE = 5, 32, 60, 0.1
 
@@ -42,6 +39,8 @@ def train_with_numpy(z: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def train_with_torch(start: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    import torch  # type: ignore[import-not-found,unused-ignore]
+
     z = torch.nn.Embedding.from_pretrained(torch.from_numpy(start), freeze=False)
     optimiser = torch.optim.Adam(z.parameters(), lr=RATE)
     log_sigmoid = torch.nn.functional.logsigmoid
@@ -59,7 +58,7 @@ def train_with_torch(start: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return np.asarray(z.weight.detach().numpy(), dtype=np.float32)
 
 
-vectors = train_with_torch(start) if torch is not None else train_with_numpy(start)
+vectors = train_with_torch(start) if find_spec("torch") else train_with_numpy(start)
 
 # %% Wrap the vectors as an embedding
 emb = nearfar.Embedding(graph.nodes, vectors)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use nearfar::embedding::{Format, Similarity};
 use nearfar::graph::Node;
+use nearfar::project::{ProjectConfig, project};
 use nearfar::train::{Checkpoint, Checkpoints, Event, Recorder, RunLog, Sink, State, TrainPlan};
 use nearfar::{Budget, Parts};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
@@ -15,7 +16,7 @@ use pyo3::types::PyDict;
 
 use crate::error::exception;
 use crate::features::Features;
-use crate::graph::{Graph, PyIds, ids, integers, names, strings};
+use crate::graph::{Graph, PyIds, Rows, ids, integers, names, strings};
 use crate::options::{DeviceMemory, Keep, Memory, Options, Threads, parsed};
 use crate::work::{self, Caller};
 
@@ -33,18 +34,21 @@ type Neighbors<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
 
 #[pymethods]
 impl Embedding {
-    /// Copies vectors from an array. By default the ids are 0, 1, 2, …
+    /// Copies vectors from an array. By default the ids are 0, 1, 2, … `info` is how the vectors were
+    /// made, as a JSON object.
     #[new]
-    #[pyo3(signature = (vectors, ids=None, text_ids=false))]
+    #[pyo3(signature = (vectors, ids=None, text_ids=false, info="{}"))]
     fn new(
         vectors: &Bound<'_, PyArray2<f32>>,
         ids: Option<Vec<String>>,
         text_ids: bool,
+        info: &str,
     ) -> PyResult<Self> {
         let (nodes, dim) = (vectors.shape()[0], vectors.shape()[1]);
         let numbers = vectors.readonly().as_array().iter().copied().collect();
         let embedding = nearfar::embedding::Embedding::new(names(nodes, ids), dim, numbers);
-        let embedding = embedding.map_err(|error| exception(&error))?;
+        let info = serde_json::from_str(info).unwrap_or_default();
+        let embedding = embedding.map_err(|error| exception(&error))?.with_provenance(info);
         Ok(Self::of(if text_ids { record_text_ids(embedding) } else { embedding }))
     }
 
@@ -75,25 +79,61 @@ impl Embedding {
         self.0.contexts().map(Self::of)
     }
 
-    /// The rows of the k most similar vectors of each row, and their similarities.
+    /// How the vectors were made, as a JSON object; empty if that is not known.
+    fn info(&self) -> String {
+        let mut record = self.0.provenance().clone();
+        record.shift_remove(ID_TYPE);
+        serde_json::Value::Object(record).to_string()
+    }
+
+    /// The rows of the k most similar vectors of each row, without the row itself, and their
+    /// similarities.
     fn neighbors<'py>(
         &self,
         py: Python<'py>,
-        rows: Vec<Node>,
+        rows: Rows<'_>,
         k: usize,
         by: &str,
     ) -> PyResult<Neighbors<'py>> {
-        let by: Similarity = parsed("by", by)?;
+        let (by, rows): (Similarity, _) = (parsed("by", by)?, rows.read(Some(self.0.nodes()))?);
         let (own, asked) = (Arc::clone(&self.0), rows.len());
         let k = k.min(self.0.nodes() - 1);
         let near = work::run(py, None, None, move |_| {
             own.check_finite()?;
             Ok(own.neighbours_of(&rows, k, by))
         })?;
-        let rows = near.iter().flatten().map(|&(row, _)| i64::from(row)).collect();
-        let alike = near.iter().flatten().map(|&(_, alike)| alike).collect();
-        let rows = PyArray1::from_vec(py, rows).reshape([asked, k])?;
-        Ok((rows, PyArray1::from_vec(py, alike).reshape([asked, k])?))
+        arrays(py, &near, [asked, k])
+    }
+
+    /// The rows of the k vectors most similar to each of some vectors, and their similarities.
+    fn neighbors_of_vectors<'py>(
+        &self,
+        py: Python<'py>,
+        vectors: &Bound<'_, PyArray2<f32>>,
+        k: usize,
+        by: &str,
+    ) -> PyResult<Neighbors<'py>> {
+        let by: Similarity = parsed("by", by)?;
+        let values: Vec<f32> = vectors.readonly().as_array().iter().copied().collect();
+        let (own, asked) = (Arc::clone(&self.0), vectors.shape()[0]);
+        let k = k.min(self.0.nodes());
+        let near = work::run(py, None, None, move |_| {
+            own.check_finite()?;
+            Ok(own.neighbours_of_vectors(&values, k, by))
+        })?;
+        arrays(py, &near, [asked, k])
+    }
+
+    /// The position of each row in the plane.
+    fn map<'py>(&self, py: Python<'py>, options: &str) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let mut options = Options::parse(options)?;
+        let config = options.put(ProjectConfig::default())?;
+        let Threads { threads } = options.put(Threads::default())?;
+        options.end()?;
+        let own = Arc::clone(&self.0);
+        let placed = work::run(py, threads, None, move |_| project(&own, &config))?;
+        let positions = placed.positions.into_flattened();
+        PyArray1::from_vec(py, positions).reshape([self.0.nodes(), 2])
     }
 
     /// NumPy's array interface: `numpy.asarray` makes a view of this memory, which keeps this object
@@ -107,6 +147,18 @@ impl Embedding {
         interface.set_item("data", (self.0.vectors().as_ptr().addr(), true))?;
         Ok(interface)
     }
+}
+
+/// Rows and similarities as arrays of a shape.
+fn arrays<'py>(
+    py: Python<'py>,
+    near: &[Vec<(Node, f32)>],
+    shape: [usize; 2],
+) -> PyResult<Neighbors<'py>> {
+    let rows = near.iter().flatten().map(|&(row, _)| i64::from(row)).collect();
+    let similarities = near.iter().flatten().map(|&(_, similarity)| similarity).collect();
+    let similarities = PyArray1::from_vec(py, similarities).reshape(shape)?;
+    Ok((PyArray1::from_vec(py, rows).reshape(shape)?, similarities))
 }
 
 impl Embedding {

@@ -144,25 +144,31 @@ impl Options {
     }
 }
 
-/// The keywords of each function with their defaults, as JSON.
+/// The keywords with their defaults as JSON, by group: the fields of one configuration, or of a few.
 #[pyo3::pyfunction]
 pub(crate) fn defaults() -> String {
     let of = |parts: &[&Map<String, Value>]| -> Value {
         let entries = parts.iter().copied().flatten();
         entries.map(|(name, value)| (name.replace('-', "_"), value.clone())).collect()
     };
-    let (train, negatives) = (fields(&TrainConfig::default()), fields(&NegativeConfig::default()));
+    let mut negatives = fields(&NegativeConfig::default());
+    let mut measure = fields(&MeasureConfig::default());
+    measure.retain(|name, _| !negatives.contains_key(name));
+    let law: Map<String, Value> = negatives.remove_entry("negatives").into_iter().collect();
     let (threads, memory) = (fields(&Threads::default()), fields(&Memory::default()));
-    let (file, keep) = (fields(&File::default()), fields(&Keep::default()));
-    let device_memory = fields(&DeviceMemory::default());
-    let links = fields(&LinksConfig::default());
     serde_json::json!({
-        "embed": of(&[&train, &negatives, &threads, &memory, &device_memory, &file, &keep]),
-        "sampler": of(&[&negatives, &fields(&Seed::default()), &threads, &memory]),
-        "classify": of(&[&fields(&ClassifyConfig::default()), &threads]),
-        "links": of(&[&links, &train, &negatives, &threads, &memory, &device_memory, &file]),
-        "measure": of(&[&fields(&MeasureConfig::default()), &threads]),
-        "report": of(&[&fields(&ReportConfig::default()), &threads]),
+        "train": of(&[&fields(&TrainConfig::default())]),
+        "law": law,
+        "negatives": of(&[&negatives]),
+        "run": of(&[&threads, &memory, &fields(&File::default())]),
+        "gpu": of(&[&fields(&DeviceMemory::default())]),
+        "files": of(&[&fields(&Keep::default())]),
+        "sampling": of(&[&fields(&Seed::default()), &threads, &memory]),
+        "threads": of(&[&threads]),
+        "classify": of(&[&fields(&ClassifyConfig::default())]),
+        "links": of(&[&fields(&LinksConfig::default())]),
+        "measure": of(&[&measure]),
+        "report": of(&[&fields(&ReportConfig::default())]),
     })
     .to_string()
 }

@@ -32,10 +32,9 @@ pub(crate) struct NegativeSampler {
 
 #[pymethods]
 impl NegativeSampler {
-    /// Builds the sampler. `calls` is the number of earlier calls of `sample`.
+    /// Builds the sampler.
     #[new]
-    #[pyo3(signature = (graph, options, calls=0))]
-    fn new(py: Python<'_>, graph: &Graph, options: &str, calls: u64) -> PyResult<Self> {
+    fn new(py: Python<'_>, graph: &Graph, options: &str) -> PyResult<Self> {
         let mut options = Options::parse(options)?;
         let config = options.put(NegativeConfig::default())?;
         let Seed { seed } = options.put(Seed::default())?;
@@ -51,7 +50,21 @@ impl NegativeSampler {
             let law = plan.build(&graph)?;
             Ok((plan, law))
         })?;
-        Ok(Self { nodes, law: law.into(), plan, seed, threads, calls: calls.into() })
+        Ok(Self { nodes, law: law.into(), plan, seed, threads, calls: AtomicU64::new(0) })
+    }
+
+    /// A sampler of the same law after some calls of `sample`, in the stream that `path` leads to: each
+    /// index names one of the streams of the stream before.
+    fn stream(&self, path: Vec<u64>, calls: u64) -> Self {
+        let child = |seed, index| Rng::new(seed, Purpose::Process, index, 0).bits();
+        Self {
+            nodes: self.nodes,
+            law: Arc::clone(&self.law),
+            plan: self.plan.clone(),
+            seed: path.into_iter().fold(self.seed, child),
+            threads: self.threads,
+            calls: calls.into(),
+        }
     }
 
     /// The name of the law.
@@ -73,12 +86,15 @@ impl NegativeSampler {
     }
 
     /// Draws `k` negatives of each centre. The result depends on the seed, the number of the call, and
-    /// the index of a centre.
+    /// the index of a centre; with a seed of its own, the call is the first one of that seed, and does
+    /// not count.
+    #[pyo3(signature = (centres, k, seed=None))]
     fn sample<'py>(
         &self,
         py: Python<'py>,
         centres: Rows<'_>,
         k: usize,
+        seed: Option<u64>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let centres = centres.read(Some(self.nodes))?;
         if let Some(&centre) = centres.iter().find(|&&centre| !self.law.has_negatives(centre)) {
@@ -87,8 +103,9 @@ impl NegativeSampler {
                 self.negatives()
             )));
         }
-        let (count, law, seed) = (centres.len(), Arc::clone(&self.law), self.seed);
-        let call = self.calls.fetch_add(1, Relaxed);
+        let (count, law) = (centres.len(), Arc::clone(&self.law));
+        let (seed, call) =
+            seed.map_or_else(|| (self.seed, self.calls.fetch_add(1, Relaxed)), |seed| (seed, 0));
         let mut negatives = vec![0; count * k];
         let draw = move |buffer: &mut Vec<Node>, (at, out): (usize, &mut [i64])| {
             buffer.resize(k, 0);

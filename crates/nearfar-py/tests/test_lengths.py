@@ -73,7 +73,8 @@ def test_lengths_of_networkx_attributes():
     assert both.weighted and nearfar.distances(both, "a").tolist() == [0, 2.5, 3.5]
     arcs = networkx.DiGraph([("x", "y", {"length": 2}), ("y", "x", {"length": 5})])
     assert nearfar.distances(arcs, "y", distance="length", directed=True).tolist() == [5, 0]
-    assert nearfar.distances(arcs, "y", distance="length").tolist() == [2, 0]
+    with pytest.warns(UserWarning, match="takes the smaller of the two weights"):
+        assert nearfar.distances(arcs, "y", distance="length").tolist() == [2, 0]
 
 
 def test_lengths_of_lists_and_files(tmp_path):
@@ -86,7 +87,8 @@ def test_lengths_of_lists_and_files(tmp_path):
     assert nearfar.Graph(graph, weight=None).distance == "length"
     path = tmp_path / "roads.csv"
     path.write_text("from,to,km,weight\na,b,2,1\nb,c,0.5,1\n")
-    assert nearfar.distances(path, "a", length="km").tolist() == [0, 2, 2.5]
+    with pytest.warns(UserWarning, match="not read: column weight"):
+        assert nearfar.distances(path, "a", length="km").tolist() == [0, 2, 2.5]
     assert nearfar.distances([("a", "b"), ("b", "c")], "a", length=[3, 4]).tolist() == [0, 3, 7]
 
 

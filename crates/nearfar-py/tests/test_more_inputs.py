@@ -91,7 +91,7 @@ def test_weights_of_repeated_edges_are_merged(repeats: str) -> None:
     for given in (rows, frame, multigraph, matrix, matrix.tocsr()):
         weights = edges(nearfar.Graph(given, repeats=repeats)).values()
         assert sorted(weights) == sorted([expected, 4.0]), type(given)
-    with pytest.raises(ValueError, match="repeats='mean': expected 'sum', 'max' or 'first'"):
+    with pytest.raises(ValueError, match="repeats='mean': expected 'sum', 'max', 'min' or 'first'"):
         nearfar.Graph(rows, repeats="mean")
 
 

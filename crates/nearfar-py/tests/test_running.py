@@ -99,14 +99,12 @@ def test_exceptions_of_callbacks_propagate() -> None:
     assert nearfar.embed("builtin:karate", **SMALL).vectors.shape == (34, 8)
 
 
-def test_progress_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar(capfd: pytest.CaptureFixture[str]) -> None:
     nearfar.embed("builtin:karate", progress=True, **SMALL)
     shown = capfd.readouterr().err
-    assert "distance: 100%" in shown and "epoch 4/4  loss " in shown
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    nearfar.embed("builtin:karate", progress=True, **SMALL)
-    plain = capfd.readouterr().err
-    assert "100%  epoch 4/4  loss " in plain and plain.endswith("\n")
+    last = shown.split("\r")[-1]
+    assert last.startswith("distance: 100%|" + "█" * 30 + "| 00:0") and last.endswith("\n")
+    assert "epoch 4/4  loss " in last
 
 
 LONG = """
@@ -282,5 +280,6 @@ def test_calls_in_a_forked_process() -> None:
     assert receive.poll(60), "the child process hangs"
     vectors, negatives = receive.recv()
     process.join()
-    assert (vectors == before).all() and (negatives == expected).all()
+    assert (vectors == before).all()
+    assert negatives.shape == expected.shape and (negatives != expected).any(), "a stream of its own"
     assert signal.getsignal(signal.SIGINT) is on_interrupt

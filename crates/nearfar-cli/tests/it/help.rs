@@ -15,6 +15,7 @@ const COMMANDS: [&str; 15] = [
     "pack",
     "outliers",
     "neighbors",
+    "show",
     "report",
     "paper",
     "completions",

@@ -21,6 +21,7 @@ mod paper;
 mod reading;
 mod report;
 mod scoring;
+mod show;
 #[cfg(unix)]
 mod signals;
 mod update;

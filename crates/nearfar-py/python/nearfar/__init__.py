@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._embedding import Embedding, apply, embed, load
+from ._embedding import Embedding, load
 from ._evaluate import classify, links, measure
 from ._graph import Graph, distances, stats, synth
 from ._nearfar import VERSION as __version__
 from ._report import report
 from ._results import Classification, LinkScores, Measures, Summary
 from ._sampler import NegativeSampler
+from ._train import apply, embed
 
 if TYPE_CHECKING:
     from ._estimator import NearFar

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _options
-from ._arrays import Floats
-from ._embedding import Embedding, embed
+from ._arrays import Floats, as_numpy
+from ._embedding import Embedding
 from ._graph import Graph
+from ._train import embed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import EmbedKeywords
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.exceptions import NotFittedError
 except ImportError:
 
     class BaseEstimator:  # type: ignore[no-redef]
@@ -31,17 +37,22 @@ except ImportError:
     class TransformerMixin:  # type: ignore[no-redef]
         """An empty substitute, where scikit-learn is not installed."""
 
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        """Scikit-learn's exception, where it is not installed."""
+
 
 _KEYWORDS: dict[str, Any] = {"graph": None, "progress": False, **_options.EMBED, **_options.GRAPH}
 
 
+@_options.documented(*_options.FUNCTIONS["embed"])
 class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Scikit-learn transformer that trains an embedding.
 
     ``fit`` expects a graph. ``transform`` expects a list of node ids, or a graph, and returns their
     vectors; nodes of the graph that were not fitted get vectors from their edges, as by
     ``Embedding.transform``. Where scikit-learn splits its input, as in cross-validation, pass the
-    graph as parameter ``graph`` and node ids as ``X``.
+    graph as parameter ``graph`` and node ids as ``X``: a list, an array, or a column of a frame, as a
+    ``ColumnTransformer`` selects it.
 
     Parameters
     ----------
@@ -50,8 +61,7 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     progress : bool, default=False
         Show a progress bar.
     **options
-        All other keyword arguments of ``embed`` except ``callback`` and ``init``, with the same defaults. If
-        ``config`` is set, arguments equal to their defaults do not override the file.
+        Options of ``embed`` and keyword arguments of ``Graph``; ``help(nearfar.NearFar)`` describes each.
 
     Attributes
     ----------
@@ -59,6 +69,10 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The trained embedding.
     n_features_out_ : int
         Number of dimensions.
+
+    Notes
+    -----
+    If ``config`` is set, arguments equal to their defaults do not override the file.
 
     Examples
     --------
@@ -75,14 +89,14 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     embedding_: Embedding
 
-    def __init__(self, **options: Any) -> None:
+    @_options.documented(*_options.FUNCTIONS["embed"])
+    def __init__(
+        self, *, graph: Any = None, progress: bool = False, **options: Unpack[EmbedKeywords]
+    ) -> None:
         _options.check("NearFar()", options, _KEYWORDS)
-        for name, default in _KEYWORDS.items():
-            setattr(self, name, options.get(name, default))
-
-    __init__.__signature__ = _options.signature(  # type: ignore[attr-defined]
-        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), keywords=_KEYWORDS
-    )
+        self.graph, self.progress = graph, progress
+        for name in (*_options.EMBED, *_options.GRAPH):
+            setattr(self, name, options.get(name, _KEYWORDS[name]))
 
     def fit(self, X: Any, y: Any = None) -> NearFar:
         """Train the embedding.
@@ -141,7 +155,9 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             One vector per node.
         """
         if not hasattr(self, "embedding_"):
-            raise ValueError("this NearFar instance is not fitted yet; call fit first")
+            raise NotFittedError("this NearFar instance is not fitted yet; call fit first")
+        if self.graph is not None:
+            X = _first_column(X)
         if _is_node_list(X):
             return self.embedding_[np.asarray(X) if hasattr(X, "to_numpy") else X]
         graph = X if isinstance(X, Graph) else Graph(X, **self._graph_options())
@@ -162,6 +178,13 @@ class NearFar(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
+
+
+def _first_column(X: Any) -> Any:
+    """A frame or array of one column as that column; anything else as it is."""
+    if getattr(X, "ndim", None) == 2 and X.shape[1] == 1 and not hasattr(X, "tocsr"):
+        return as_numpy(X)[:, 0]
+    return X
 
 
 def _is_node_list(X: Any) -> bool:

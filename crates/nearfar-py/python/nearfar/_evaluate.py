@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +17,20 @@ from ._ids import Ids, as_list
 from ._progress import Callback, Observer
 from ._results import Classification, LinkScores, Measures
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+    from ._keywords import ClassifyKeywords, LinksKeywords, MeasureKeywords
+
+
+@_options.documented(*_options.FUNCTIONS["classify"])
 def classify(
-    emb: Any, labels: Any, splits: Any = None, *, ids: Sequence[Hashable] | None = None, **options: Any
+    emb: Any,
+    labels: Any,
+    splits: Any = None,
+    *,
+    ids: Sequence[Hashable] | None = None,
+    **options: Unpack[ClassifyKeywords],
 ) -> Classification:
     """Score an embedding by node classification with logistic regression.
 
@@ -40,25 +50,8 @@ def classify(
         Without splits, the labelled nodes are divided at random.
     ids : sequence of ids, default=None
         Ids of an array's rows; ``None`` means 0, 1, 2, ...
-    train_ratio : float, default=None
-        Fraction of the labelled nodes to train on, between 0 and 1; the others are for testing.
-        ``None`` means 0.1.
-    repeats : int, default=10
-        Number of random divisions.
-    stratified : bool, default=False
-        Train on the same fraction of every class.
-    c : float or "auto", default=1.0
-        Inverse L2 strength of the classifier (scikit-learn's ``C``). ``"auto"`` chooses 0.01, 0.1,
-        ... or 1000 by cross-validation on the training nodes of each run; ``chosen_c`` of the result
-        holds the choices.
-    seed : int, default=0
-        Seed of the random divisions and of cross-validation.
-    per_class : bool, default=False
-        Also return precision, recall and F1 of every class.
-    confusion : bool, default=False
-        Also return the confusion matrix.
-    threads : int, default=None
-        Number of threads; ``None`` uses all cores. The result does not depend on it.
+    **options
+        Options of the classifier and of random splits; ``help(nearfar.classify)`` describes each.
 
     Returns
     -------
@@ -97,16 +90,13 @@ def classify(
     return Classification(fields)
 
 
-classify.__signature__ = _options.signature(  # type: ignore[attr-defined]
-    inspect.Parameter("emb", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    inspect.Parameter("labels", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    inspect.Parameter("splits", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
-    keywords={"ids": None, **_options.CLASSIFY},
-)
-
-
+@_options.documented(*_options.FUNCTIONS["links"])
 def links(
-    graph: Any, *, progress: bool = False, callback: Callback | None = None, **options: Any
+    graph: Any,
+    *,
+    progress: bool = False,
+    callback: Callback | None = None,
+    **options: Unpack[LinksKeywords],
 ) -> LinkScores:
     """Score link prediction: hold out edges, embed the rest, and rank the held-out edges.
 
@@ -122,22 +112,9 @@ def links(
     callback : callable, default=None
         Called with each event, as in ``embed``. Stopping the run raises ``ValueError``, since there
         is nothing to score.
-    test_ratio : float, default=0.1
-        Fraction of the edges to hold out, between 0 and 1.
-    keep_connected : bool, default=True
-        Hold out no edge whose removal would disconnect its ends.
-    seeds : int, default=3
-        Number of runs, each with a different seed.
-    c : float, default=1.0
-        Inverse L2 strength of the classifiers (scikit-learn's ``C``).
     **options
-        Training options: ``model``, ``trainer``, ``protocol``, ``dim``, ``context``,
-        ``walk_length``, ``walks``, ``centre_power``, ``k``, ``p``, ``q``, ``order``, ``start``,
-        ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``negative_weight``,
-        ``kernel``, ``device``, ``seed``,
-        ``negatives``, ``gamma``, ``degree_power``, ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``device_memory``, ``config``; see ``embed``.
-    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
-        See ``Graph``.
+        Options of link prediction and of training, and keyword arguments of ``Graph``;
+        ``help(nearfar.links)`` describes each.
 
     Returns
     -------
@@ -161,13 +138,10 @@ def links(
         return LinkScores(json.loads(_nearfar.links(converted._engine, keywords, observer)))
 
 
-links.__signature__ = _options.signature(  # type: ignore[attr-defined]
-    inspect.Parameter("graph", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    keywords={"progress": False, "callback": None, **_options.LINKS, **_options.GRAPH},
-)
-
-
-def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **options: Any) -> Measures:
+@_options.documented(*_options.FUNCTIONS["measure"])
+def measure(
+    emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **options: Unpack[MeasureKeywords]
+) -> Measures:
     """Measure how the similarity of vectors depends on the distance of their nodes.
 
     The result has the fields that ``nearfar measure --json`` prints.
@@ -180,43 +154,9 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
         The embedded graph: anything that ``Graph`` accepts.
     ids : sequence of ids, default=None
         Ids of an array's rows; ``None`` means the nodes of the graph in its order.
-    context : int, default=5
-        Nodes per window in the weights α of positives, 2 to 1000.
-    k : int, default=10
-        Negatives per window in the weights β of negatives, 1 to 1000.
-    sources : int or "all", default=None
-        Number of random nodes to compare with all others. ``None`` compares all nodes, or 1024 in
-        graphs where all would take minutes.
-    walks : int, default=None
-        Walks per source from which to estimate α. ``None`` computes α exactly, or from 1000 walks in
-        graphs where that would take minutes.
-    seed : int, default=0
-        Seed of the random nodes and walks.
-    objective : bool, default=False
-        Also compute the training objective; the lower, the further training has converged. Uses
-        ``context``, ``sources`` and the options below, which should be those of the training.
-    l2 : float, default=0.1
-        L2 regularisation λ in the objective, 0 to 2.
-    negative_weight : float, default=1.0
-        Weight of negatives relative to positives in the objective, above 0.
-    centre_power : float, default=0.5
-        Nodes are centres of the objective in proportion to their degree to this power, 0 to 2.
-    negatives : str, default="auto"
-        Distribution of the negatives of the objective, as in ``embed``.
-    gamma : float, default=1.0
-        Exponent of the distance in β and in the objective, −64 to 64.
-    degree_power : float, default=0.75
-        Exponent of the degree for ``negatives="degree"``.
-    landmarks : int or float, default=None
-        Number or fraction of landmarks, as in ``embed``.
-    far : int or "auto", default="auto"
-        Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
-    strategy : {"auto", "table", "levels"}, default="auto"
-        How exact distances for the objective are found, as in ``embed``.
-    threads : int, default=None
-        Number of threads; ``None`` uses all cores. The result does not depend on it.
-    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
-        See ``Graph``.
+    **options
+        Options of the measures and of the objective's negatives, and keyword arguments of ``Graph``;
+        ``help(nearfar.measure)`` describes each.
 
     Returns
     -------
@@ -254,13 +194,6 @@ def measure(emb: Any, graph: Any, *, ids: Sequence[Hashable] | None = None, **op
         keywords["sources"] = len(nodes)
     fields = _nearfar.measure(embedding._engine, converted._engine, _options.as_json(keywords))
     return Measures(json.loads(fields))
-
-
-measure.__signature__ = _options.signature(  # type: ignore[attr-defined]
-    inspect.Parameter("emb", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    inspect.Parameter("graph", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    keywords={"ids": None, **_options.MEASURE, **_options.GRAPH},
-)
 
 
 def as_embedding(emb: Any, ids: Sequence[Hashable] | None) -> Embedding:

@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,11 @@ from . import _inputs, _nearfar, _options
 from ._arrays import Integers
 from ._edges import Edges
 from ._ids import Ids
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import Distance, GraphOptions, InputFormat, Repeats
 
 #: How the weights of repeated edges are merged, in messages.
 _MERGED = {"sum": "the sum", "max": "the larger", "min": "the smaller", "first": "the first"}
@@ -110,17 +115,17 @@ class Graph:
         self,
         graph: Any,
         *,
-        weight: Any = "weight",
+        weight: npt.ArrayLike | None = "weight",
         source: str | int | None = None,
         target: str | int | None = None,
-        distance: str | None = None,
-        length: Any = None,
+        distance: Distance | None = None,
+        length: npt.ArrayLike | None = None,
         no_weights: bool = False,
-        header: bool | str = "auto",
+        header: bool | Literal["auto"] = "auto",
         sep: str | None = None,
-        input_format: str | None = None,
-        repeats: str = "sum",
-        nodes: Any = None,
+        input_format: InputFormat | None = None,
+        repeats: Repeats = "sum",
+        nodes: Iterable[Hashable] | str | os.PathLike[str] | None = None,
         num_nodes: int | None = None,
         directed: bool = False,
         largest_component: bool = False,
@@ -284,7 +289,10 @@ class Graph:
         return _unpickled, (*state, self.directed, self._engine.edge_lengths())
 
 
-def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32] | npt.NDArray[np.float64]:
+@_options.documented("graph")
+def distances(
+    graph: Any, sources: Any, **options: Unpack[GraphOptions]
+) -> npt.NDArray[np.int32] | npt.NDArray[np.float64]:
     """Compute distances from given nodes to all nodes, along the arcs of a directed graph.
 
     Parameters
@@ -322,7 +330,10 @@ def distances(graph: Any, sources: Any, **options: Any) -> npt.NDArray[np.int32]
     return measured(ids.rows(sources))
 
 
-def stats(graph: Any, *, sources: int | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
+@_options.documented("graph")
+def stats(
+    graph: Any, *, sources: int | None = None, seed: int = 0, **options: Unpack[GraphOptions]
+) -> dict[str, Any]:
     """Compute sizes, components and the distribution of hop distances.
 
     The result has the fields that ``nearfar stats --json`` prints.
@@ -424,7 +435,7 @@ def synth(
     return graph
 
 
-def as_graph(function: str, graph: Any, options: dict[str, Any]) -> Graph:
+def as_graph(function: str, graph: Any, options: Mapping[str, Any]) -> Graph:
     """Converts the graph argument of a public function; ``function`` is its name in errors."""
     _options.check(function, options, _options.GRAPH)
     return graph if isinstance(graph, Graph) and not options else Graph(graph, **options)

@@ -1,4 +1,4 @@
-"""Keyword arguments: names, defaults, and suggestions for misspelled ones."""
+"""Keyword arguments: names, defaults, documentation, and suggestions for misspelled ones."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ import inspect
 import json
 import math
 import os
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from . import _nearfar
+from . import _keywords, _nearfar
 
-_DEFAULTS: dict[str, dict[str, Any]] = json.loads(_nearfar.defaults())
-
-#: Keywords of each function with their defaults: the options of the command line.
-EMBED, SAMPLER = _DEFAULTS["embed"], _DEFAULTS["sampler"]
-CLASSIFY, LINKS, MEASURE = _DEFAULTS["classify"], _DEFAULTS["links"], _DEFAULTS["measure"]
-REPORT = _DEFAULTS["report"]
+_Documented = TypeVar("_Documented", bound=Callable[..., Any])
 
 #: Keywords of ``Graph`` with their defaults.
 GRAPH: dict[str, Any] = {
@@ -36,6 +32,30 @@ GRAPH: dict[str, Any] = {
     "directed": False,
     "largest_component": False,
 }
+
+#: Groups of keywords with their defaults: the options of the command line, and those of ``Graph``.
+GROUPS: dict[str, dict[str, Any]] = {**json.loads(_nearfar.defaults()), "graph": GRAPH}
+
+#: The groups that each function takes.
+FUNCTIONS = {
+    "embed": ("train", "law", "negatives", "run", "gpu", "files", "graph"),
+    "update": ("train", "law", "negatives", "run", "graph"),
+    "sampler": ("negatives", "sampling", "graph"),
+    "classify": ("classify", "threads"),
+    "links": ("links", "train", "law", "negatives", "run", "gpu", "graph"),
+    "measure": ("measure", "law", "negatives", "threads", "graph"),
+    "report": ("report", "threads", "graph"),
+}
+
+
+def _of(function: str) -> dict[str, Any]:
+    groups = (GROUPS[group] for group in FUNCTIONS[function] if group != "graph")
+    return {name: default for group in groups for name, default in group.items()}
+
+
+#: Keywords of each function with their defaults, without those of ``Graph``.
+EMBED, UPDATE, SAMPLER = _of("embed"), _of("update"), _of("sampler")
+CLASSIFY, LINKS, MEASURE, REPORT = _of("classify"), _of("links"), _of("measure"), _of("report")
 
 # Names of the same options in other libraries.
 _ALIASES = {
@@ -59,7 +79,7 @@ _ALIASES = {
 }
 
 
-def check(function: str, options: Mapping[str, Any], *known: Mapping[str, Any]) -> None:
+def check(function: str, options: Mapping[str, object], *known: Mapping[str, Any]) -> None:
     """Raises ``TypeError`` for an unknown keyword, with the most similar known one."""
     names = [name for group in known for name in group]
     for name in options:
@@ -71,12 +91,12 @@ def check(function: str, options: Mapping[str, Any], *known: Mapping[str, Any]) 
         raise TypeError(f"{function} got an unexpected keyword argument {name!r}; {hint}")
 
 
-def select(options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def select(options: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, Any]:
     """The options whose names are in ``known``."""
     return {name: value for name, value in options.items() if name in known}
 
 
-def as_json(options: Mapping[str, Any]) -> str:
+def as_json(options: Mapping[str, object]) -> str:
     """Serialises keywords for the extension module."""
     for name, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
@@ -92,8 +112,42 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} is not a valid option value; expected a number, string or path")
 
 
-def signature(*fixed: inspect.Parameter, keywords: Mapping[str, Any]) -> inspect.Signature:
-    """The signature shown by ``help`` and editors and read by scikit-learn."""
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(name, kind, default=value) for name, value in keywords.items()]
-    return inspect.Signature([*fixed, *parameters])
+def class_name(group: str) -> str:
+    """The class of ``_keywords`` that describes a group."""
+    return f"{group.capitalize()}Options"
+
+
+def documented(*groups: str) -> Callable[[_Documented], _Documented]:
+    """Lists the keywords of some groups in the signature and the docstring, for ``help``, editors and
+    scikit-learn. In the docstring they take the place of ``**options``.
+    """
+
+    def document(function: _Documented) -> _Documented:
+        parameters = inspect.signature(function).parameters.values()
+        fixed = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+        # A class has the parameters of its constructor.
+        known = {parameter.name for parameter in fixed}
+        kind = inspect.Parameter.KEYWORD_ONLY
+        keywords = [
+            inspect.Parameter(name, kind, default=default)
+            for group in groups
+            for name, default in GROUPS[group].items()
+            if name not in known
+        ]
+        function.__signature__ = inspect.Signature([*fixed, *keywords])  # type: ignore[attr-defined]
+        entries = "\n".join(_entries(group) for group in groups)
+        place = re.compile(r"^( *)\*\*options\n(?:\1 +.*\n)+", re.MULTILINE)
+
+        def indented(match: re.Match[str]) -> str:
+            return "".join(match[1] + line if line.strip() else line for line in (entries + "\n").splitlines(True))
+
+        if function.__doc__ is not None:
+            function.__doc__ = place.sub(indented, function.__doc__)
+        return function
+
+    return document
+
+
+def _entries(group: str) -> str:
+    """The documentation of a group, a paragraph for each keyword."""
+    return inspect.getdoc(getattr(_keywords, class_name(group))) or ""

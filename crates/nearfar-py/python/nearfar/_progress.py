@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 #: Receives events; returning ``False`` or raising ``StopIteration`` stops the run.
 Callback = Callable[[dict[str, Any]], object]
+
+#: Characters of a bar on a terminal.
+_WIDTH = 30
 
 
 class Observer:
@@ -47,65 +51,89 @@ class Observer:
             self._bar.close(completed=kind is None and not self._stopped)
 
 
-def _make_bar() -> _TqdmBar | _PlainBar:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return _PlainBar()
-    return _TqdmBar(tqdm)
+def _make_bar() -> _Bar:
+    """A bar of HTML in a notebook, else one of text."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return _NotebookBar() if getattr(shell, "kernel", None) is not None else _TextBar()
 
 
-def _epoch_status(event: dict[str, Any]) -> str:
-    return f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}"
+class _Bar:
+    """What a bar shows: the negatives, the completed fraction, times, and the last epoch's loss."""
 
-
-class _TqdmBar:
-    """A tqdm bar, for terminals and notebooks."""
-
-    def __init__(self, tqdm: Any) -> None:
-        layout = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
-        self._bar = tqdm(total=1.0, bar_format=layout)
-        self._first = True
+    def __init__(self) -> None:
+        self._negatives, self._epoch = "", ""
+        self._done, self._first = 0.0, 0.0
+        self._start = time.monotonic()
+        self._is_open = False
 
     def event(self, event: dict[str, Any]) -> None:
         if event["event"] == "planned":
-            self._bar.set_description(event["negatives"])
-        elif event["event"] == "progress":
-            if self._first:
-                # A resumed run starts above 0; tqdm must not count that part towards the speed.
-                self._bar.initial, self._first = event["done"], False
-            self._bar.update(event["done"] - self._bar.n)
+            self._negatives = event["negatives"]
         elif event["event"] == "epoch":
-            self._bar.set_postfix_str(_epoch_status(event), refresh=False)
+            self._epoch = f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}"
+        elif event["event"] == "progress":
+            if not self._is_open:
+                # A resumed run starts above 0, which must not count towards the speed.
+                self._first, self._is_open = event["done"], True
+            self._done = event["done"]
+            self.draw()
 
     def close(self, completed: bool) -> None:
         if completed:
-            self._bar.update(1.0 - self._bar.n)
-        self._bar.close()
+            self._done = 1.0
+        if completed or self._is_open:
+            self.draw()
+            self.end()
+
+    def times(self) -> str:
+        """Elapsed and remaining time."""
+        elapsed, done = time.monotonic() - self._start, self._done - self._first
+        remaining = _clock(elapsed / done * (1 - self._done)) if done > 0 else "?"
+        return f"{_clock(elapsed)}<{remaining}"
+
+    def draw(self) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Called once, after the last drawing."""
 
 
-class _PlainBar:
-    """One line that is overwritten, where tqdm is not installed."""
+class _TextBar(_Bar):
+    """One line that is overwritten."""
 
-    def __init__(self) -> None:
-        self._width = 0
-        self._epoch = ""
+    _width = 0
 
-    def event(self, event: dict[str, Any]) -> None:
-        if event["event"] == "planned":
-            self._write(event["summary"])
-        elif event["event"] == "epoch":
-            self._epoch = _epoch_status(event)
-        elif event["event"] == "progress":
-            self._write(f"{event['done']:4.0%}  {self._epoch}")
-
-    def _write(self, line: str) -> None:
+    def draw(self) -> None:
+        bar = "█" * round(self._done * _WIDTH)
+        line = f"{self._negatives}: {self._done:4.0%}|{bar:<{_WIDTH}}| {self.times()}  {self._epoch}"
         sys.stderr.write("\r" + line.ljust(self._width))
         sys.stderr.flush()
         self._width = len(line)
 
-    def close(self, completed: bool) -> None:
-        if completed:
-            self._write(f"100%  {self._epoch}")
-        if self._width:
-            sys.stderr.write("\n")
+    def end(self) -> None:
+        sys.stderr.write("\n")
+
+
+class _NotebookBar(_Bar):
+    """An output of the cell, which is replaced."""
+
+    _handle: Any = None
+
+    def draw(self) -> None:
+        # IPython is there: this runs in its kernel.
+        display = sys.modules["IPython.display"]
+        page = display.HTML(
+            f'<span>{self._negatives}</span> <progress value="{self._done:.3f}" max="1"></progress> '
+            f"<span>{self._done:.0%} · {self.times().replace('<', '&lt;')} · {self._epoch}</span>"
+        )
+        if self._handle is None:
+            self._handle = display.display(page, display_id=True)
+        else:
+            self._handle.update(page)
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes:02}:{seconds:02}"

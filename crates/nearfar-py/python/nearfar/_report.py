@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _nearfar, _options
-from ._embedding import Embedding
+from ._embedding import Embedding, with_info
 from ._evaluate import as_embedding, by_row, label_strings, split_name
 from ._graph import as_graph
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+    from ._keywords import ReportKeywords
+
+
+@_options.documented(*_options.FUNCTIONS["report"])
 def report(
     emb: Any,
     path: str | os.PathLike[str] = "report.html",
@@ -24,7 +29,7 @@ def report(
     log: str | os.PathLike[str] | None = None,
     links: str | os.PathLike[str] | None = None,
     ids: Sequence[Hashable] | None = None,
-    **options: Any,
+    **options: Unpack[ReportKeywords],
 ) -> Path:
     """Write an HTML report about an embedding.
 
@@ -49,24 +54,9 @@ def report(
         File with the output of ``nearfar links --json``.
     ids : sequence of ids, default=None
         Ids of an array's rows; ``None`` means the nodes of the graph in its order.
-    title : str, default=None
-        Title of the page; ``None`` takes the name of the vectors' file, or of the page for an
-        ``Embedding`` or array.
-    perplexity : float, default=30.0
-        Perplexity of t-SNE, 1 to 1000.
-    metric : {"cosine", "euclidean"}, default="cosine"
-        Distance between vectors on the map.
-    points : int, default=20_000
-        Number of nodes that t-SNE places, at least 10; other nodes are placed next to the nodes with
-        the most similar vectors.
-    c : float or "auto", default=1.0
-        Inverse L2 strength of the classifier, as in ``classify``.
-    seed : int, default=0
-        Random seed.
-    threads : int, default=None
-        Number of threads; ``None`` uses all cores. The result does not depend on it.
-    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
-        See ``Graph``.
+    **options
+        Options of the map and the scores, and keyword arguments of ``Graph``;
+        ``help(nearfar.report)`` describes each.
 
     Returns
     -------
@@ -107,16 +97,6 @@ def report(
     return Path(path)
 
 
-report.__signature__ = _options.signature(  # type: ignore[attr-defined]
-    inspect.Parameter("emb", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    *(
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-        for name, default in [("path", "report.html"), ("graph", None), ("labels", None), ("splits", None)]
-    ),
-    keywords={"log": None, "links": None, "ids": None, **_options.REPORT, **_options.GRAPH},
-)
-
-
 def _reordered(embedding: Embedding, nodes: Sequence[Hashable]) -> Embedding:
     """The embedding with its rows in the order of ``nodes``."""
     missing = [node for node in nodes if node not in embedding]
@@ -126,4 +106,4 @@ def _reordered(embedding: Embedding, nodes: Sequence[Hashable]) -> Embedding:
             f"the graph has {len(nodes)} nodes, the embedding {len(embedding)} vectors, and "
             f"{len(missing)} nodes have no vector{example}; pass the graph that was embedded"
         )
-    return Embedding(nodes, embedding[list(nodes)])
+    return with_info(nodes, embedding[list(nodes)], embedding.info)

@@ -1,9 +1,21 @@
-"""Negative sampling for custom training loops."""
+"""Negative sampling for custom training loops.
+
+# Streams
+
+A sampler draws from a stream of random numbers, named by its seed and a path of indices; within the stream,
+the number of the call and the position of a node name the numbers. A copy in another process must not
+repeat them, so every process that inherits a sampler gets an index of its own: a count kept by the sampler
+in the parent, raised at each fork and each time a process is started with it. A ``DataLoader`` starts its
+workers anew for each epoch and in the same order, so workers and epochs get different indices, and those
+of a second run are the same.
+"""
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+import os
+import weakref
+from multiprocessing.context import get_spawning_popen
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -11,7 +23,22 @@ from . import _nearfar, _options
 from ._arrays import Integers, as_numpy, like_input
 from ._graph import Graph, as_graph
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+    from ._keywords import Law, SamplerKeywords
+
+
+class _Tensor(Protocol):
+    """What distinguishes tensors from arrays, where PyTorch is not installed too."""
+
+    def detach(self) -> Any: ...
+
+
+_TensorType = TypeVar("_TensorType", bound=_Tensor)
+
+
+@_options.documented(*_options.FUNCTIONS["sampler"])
 class NegativeSampler:
     """Sampler of negatives for custom training loops (PyTorch, PyG, DGL, NumPy).
 
@@ -19,6 +46,11 @@ class NegativeSampler:
     ids are 0, ..., n − 1 the two are the same; otherwise ``sampler.nodes[row]`` is the id of a row
     and ``sampler.rows(ids)`` are the rows of ids. Every call draws new negatives. Samplers with the
     same seed return the same negatives for the same sequence of calls.
+
+    In the workers of a PyTorch ``DataLoader``, and in other processes that are forked or started with a
+    sampler, each process draws its own negatives, different in every epoch and the same again with the
+    same seed. A pickled or copied sampler continues the sequence of the original; give copies that work
+    side by side streams of their own, ``sampler.stream(rank)``.
 
     Parameters
     ----------
@@ -36,26 +68,9 @@ class NegativeSampler:
         - ``"landmark"``: a landmark by its distance from that of i, then a node close to it;
         - ``"edge"``: all nodes without an edge to i equally likely;
         - ``"auto"``: ``"distance"`` where it fits memory and time, else ``"landmark-approx"``.
-    gamma : float, default=1.0
-        Exponent of the distance, −64 to 64. Values below 0 prefer nearby nodes.
-    degree_power : float, default=0.75
-        Exponent of the degree, 0 to 64.
-    landmarks : int or float, default=None
-        Number of landmarks, or a fraction of the nodes. ``None`` selects 0.1 of the nodes, with at
-        most 64 MB of distances between landmarks.
-    far : int or "auto", default="auto"
-        Distance in hops of nodes without a path. ``"auto"`` is the largest finite distance plus 1.
-    strategy : {"auto", "table", "levels"}, default="auto"
-        Source of exact distances: an n × n table, one byte per entry; or a breadth-first search per
-        centre. ``"auto"`` selects the faster one that fits memory and time.
-    seed : int, default=0
-        Random seed.
-    threads : int, default=None
-        Number of threads; ``None`` uses all cores. The result does not depend on it.
-    max_memory : int or str, default=8_000_000_000
-        Memory limit in bytes, or a string such as ``"800MB"``.
-    weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component
-        See ``Graph``.
+    **options
+        Options of the law, and keyword arguments of ``Graph``; ``help(nearfar.NegativeSampler)``
+        describes each.
 
     Examples
     --------
@@ -66,16 +81,19 @@ class NegativeSampler:
     ((3, 20), dtype('int64'))
     """
 
-    def __init__(self, graph: Any, law: str = "auto", **options: Any) -> None:
-        known = {name: value for name, value in _options.SAMPLER.items() if name != "negatives"}
-        _options.check("NegativeSampler()", options, known, _options.GRAPH)
-        converted = as_graph("NegativeSampler()", graph, _options.select(options, _options.GRAPH))
-        keywords = {"negatives": law, **_options.select(options, known)}
-        self._build(converted, keywords, 0)
+    def __init__(self, graph: Any, law: Law = "auto", **options: Unpack[SamplerKeywords]) -> None:
+        _options.check("NegativeSampler()", options, _options.SAMPLER, _options.GRAPH)
+        self._graph = as_graph("NegativeSampler()", graph, _options.select(options, _options.GRAPH))
+        self._keywords = {"negatives": law, **_options.select(options, _options.SAMPLER)}
+        keywords = _options.as_json(self._keywords)
+        self._enter(_nearfar.NegativeSampler(self._graph._engine, keywords), ())
 
-    def _build(self, graph: Graph, keywords: dict[str, Any], calls: int) -> None:
-        self._graph, self._keywords = graph, keywords
-        self._engine = _nearfar.NegativeSampler(graph._engine, _options.as_json(keywords), calls)
+    def _enter(self, engine: _nearfar.NegativeSampler, path: tuple[int, ...], calls: int = 0) -> None:
+        """Continues in the stream of a path, after some calls."""
+        self._root, self._path = engine, path
+        self._engine = engine.stream(path, calls)
+        self._processes = 0
+        _LIVE.add(self)
 
     @property
     def law(self) -> str:
@@ -91,7 +109,17 @@ class NegativeSampler:
         """Return the rows of a list of node ids, as int64."""
         return self._graph._ids.rows(nodes)
 
-    def sample(self, nodes: Any, k: int = 1) -> Any:
+    @overload
+    def sample(
+        self, nodes: _TensorType, k: int = 1, *, seed: int | None = None, generator: Any = None
+    ) -> _TensorType: ...
+    @overload
+    def sample(
+        self, nodes: Any, k: int = 1, *, seed: int | None = None, generator: Any = None
+    ) -> Integers: ...
+    def sample(
+        self, nodes: Any, k: int = 1, *, seed: int | None = None, generator: Any = None
+    ) -> Any:
         """Draw negatives of nodes.
 
         Parameters
@@ -100,6 +128,11 @@ class NegativeSampler:
             Centres; repeated nodes get independent draws.
         k : int, default=1
             Negatives per node.
+        seed : int, default=None
+            Seed of this call alone: the same seed and nodes give the same negatives. ``None`` continues
+            the sampler's sequence.
+        generator : torch.Generator, numpy.random.Generator or random.Random, default=None
+            Generator that the seed of this call is drawn from.
 
         Returns
         -------
@@ -108,9 +141,20 @@ class NegativeSampler:
         """
         if k < 0:
             raise ValueError(f"k={k}: expected at least 0")
-        return like_input(self._engine.sample(self.rows(nodes), k), nodes)
+        seed = _seed(seed, generator)
+        return like_input(self._engine.sample(self.rows(nodes), k, seed), nodes)
 
-    def sample_edges(self, edge_index: Any, k: int = 1) -> Any:
+    @overload
+    def sample_edges(
+        self, edge_index: _TensorType, k: int = 1, *, seed: int | None = None, generator: Any = None
+    ) -> _TensorType: ...
+    @overload
+    def sample_edges(
+        self, edge_index: Any, k: int = 1, *, seed: int | None = None, generator: Any = None
+    ) -> Integers: ...
+    def sample_edges(
+        self, edge_index: Any, k: int = 1, *, seed: int | None = None, generator: Any = None
+    ) -> Any:
         """Draw negative edges: each edge's source paired with negatives of it.
 
         Parameters
@@ -119,6 +163,8 @@ class NegativeSampler:
             Sources and targets; only the sources are used.
         k : int, default=1
             Negatives per edge.
+        seed, generator
+            As of ``sample``.
 
         Returns
         -------
@@ -135,28 +181,100 @@ class NegativeSampler:
         edges = as_numpy(edge_index)
         if edges.ndim != 2 or len(edges) != 2:
             raise ValueError(f"edge_index has shape {edges.shape}; expected (2, m)")
-        negatives = as_numpy(self.sample(edges[0], k))
-        pairs = np.stack([np.repeat(self.rows(edges[0]), k), negatives.reshape(-1)])
+        sources = self.rows(edges[0])
+        negatives = self._engine.sample(sources, k, _seed(seed, generator))
+        pairs = np.stack([np.repeat(sources, k), negatives.reshape(-1)])
         return like_input(pairs, edge_index)
+
+    def stream(self, *indices: int) -> NegativeSampler:
+        """Return a sampler of the same law that draws independently of this one.
+
+        It shares the memory of this sampler. Use it where processes get copies that nearfar cannot tell
+        apart, such as those of ``joblib`` or of several machines, or to begin at a given epoch:
+        ``sampler.stream(rank, epoch)``.
+
+        Parameters
+        ----------
+        *indices : int
+            Name of the stream, at least 0: the same indices and seed give the same negatives.
+
+        Returns
+        -------
+        NegativeSampler
+            A sampler at the beginning of the stream.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> sampler = nearfar.NegativeSampler("builtin:karate", seed=0)
+        >>> first, again = sampler.stream(3, 0).sample([0], k=4), sampler.stream(3, 0).sample([0], k=4)
+        >>> bool((first == again).all())
+        True
+        """
+        # Processes count from 1, so these paths are no process's.
+        return _restored(self._graph, self._keywords, self._root, (*self._path, 0, *indices))
 
     def __repr__(self) -> str:
         return f"NegativeSampler: {self._engine.summary}"
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self._graph, self._keywords, self._engine.calls)
+        path, calls = self._path, self._engine.calls
+        if get_spawning_popen() is not None:
+            # Pickled for a process that is being started.
+            self._processes += 1
+            path, calls = (*path, self._processes), 0
+        return _unpickled, (self._graph, self._keywords, path, calls)
 
 
-def _unpickled(graph: Graph, keywords: dict[str, Any], calls: int) -> NegativeSampler:
+#: Samplers of this process, which forks inherit.
+_LIVE: weakref.WeakSet[NegativeSampler] = weakref.WeakSet()
+
+
+def _restored(
+    graph: Graph,
+    keywords: dict[str, Any],
+    engine: _nearfar.NegativeSampler,
+    path: tuple[int, ...],
+    calls: int = 0,
+) -> NegativeSampler:
     sampler = NegativeSampler.__new__(NegativeSampler)
-    sampler._build(graph, keywords, calls)
+    sampler._graph, sampler._keywords = graph, keywords
+    sampler._enter(engine, path, calls)
     return sampler
 
 
-NegativeSampler.__signature__ = _options.signature(  # type: ignore[attr-defined]
-    inspect.Parameter("graph", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    inspect.Parameter("law", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="auto"),
-    keywords={
-        **{name: value for name, value in _options.SAMPLER.items() if name != "negatives"},
-        **_options.GRAPH,
-    },
-)
+def _unpickled(graph: Graph, keywords: dict[str, Any], path: tuple[int, ...], calls: int) -> NegativeSampler:
+    engine = _nearfar.NegativeSampler(graph._engine, _options.as_json(keywords))
+    return _restored(graph, keywords, engine, path, calls)
+
+
+def _before_fork() -> None:
+    for sampler in list(_LIVE):
+        sampler._processes += 1
+
+
+def _in_forked_process() -> None:
+    for sampler in list(_LIVE):
+        sampler._enter(sampler._root, (*sampler._path, sampler._processes))
+
+
+# Windows has no forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_in_forked_process)
+
+
+def _seed(seed: int | None, generator: Any) -> int | None:
+    """The seed of a call: as given, or drawn from a generator."""
+    if generator is None:
+        return seed
+    if seed is not None:
+        raise ValueError("seed cannot be combined with generator; pass one of the two")
+    bits = 62
+    if hasattr(generator, "integers"):
+        return int(generator.integers(2**bits))
+    if hasattr(generator, "getrandbits"):
+        return int(generator.getrandbits(bits))
+    # Not a method of torch.Generator: its numbers come from functions of PyTorch.
+    import torch
+
+    return int(torch.randint(2**bits, (), generator=generator, device=generator.device))

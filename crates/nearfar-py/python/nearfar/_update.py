@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _nearfar, _options
@@ -12,13 +13,6 @@ from ._progress import Callback, Observer
 
 if TYPE_CHECKING:
     from ._embedding import Embedding
-
-#: Keywords of ``embed`` that an update has no use for.
-_NOT_OF_UPDATES = ("log", "checkpoint", "resume", "resume_anyway", "device_memory")
-
-#: Keywords of ``Embedding.update`` with the defaults of ``embed``.
-UPDATE = {name: value for name, value in _options.EMBED.items() if name not in _NOT_OF_UPDATES}
-
 
 def as_engine(embedding: Embedding) -> _nearfar.Embedding:
     """The engine's object, whose ids must tell nodes apart as text."""
@@ -32,14 +26,14 @@ def update(
     old_graph: Any,
     progress: bool,
     callback: Callback | None,
-    options: dict[str, Any],
+    options: Mapping[str, object],
 ) -> tuple[_nearfar.Embedding, Ids, dict[str, int]]:
     """The updated vectors, their ids, and what changed."""
-    _options.check("update()", options, UPDATE, _options.GRAPH)
+    _options.check("update()", options, _options.UPDATE, _options.GRAPH)
     of_graph = _options.select(options, _options.GRAPH)
     now = _checked("update()", graph, of_graph)
     before = None if old_graph is None else _checked("update()", old_graph, of_graph)
-    keywords = _options.as_json(_options.select(options, UPDATE))
+    keywords = _options.as_json(_options.select(options, _options.UPDATE))
     with Observer(progress, callback) as observer:
         engine, changed = _nearfar.update(
             as_engine(embedding),
@@ -53,7 +47,7 @@ def update(
 
 
 def transform(
-    embedding: Embedding, edges: Any, options: dict[str, Any]
+    embedding: Embedding, edges: Any, options: Mapping[str, object]
 ) -> tuple[_nearfar.Embedding, Ids]:
     """Vectors of the nodes of ``edges`` that have none, and their ids."""
     graph = _checked("transform()", edges, options)
@@ -61,7 +55,7 @@ def transform(
     return engine, Ids([graph._ids.values[row] for row in rows])
 
 
-def _checked(function: str, graph: Any, options: dict[str, Any]) -> Graph:
+def _checked(function: str, graph: Any, options: Mapping[str, object]) -> Graph:
     converted = as_graph(function, graph, options)
     converted._ids.check_strings()
     return converted
