@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 use crate::error::exception;
 use crate::features::Features;
 use crate::graph::{Graph, PyIds, Rows, ids, integers, names, strings};
-use crate::options::{DeviceMemory, Keep, Memory, Options, Threads, parsed};
+use crate::options::{DeviceMemory, Keep, Memory, Options, Threads, check, parsed};
 use crate::work::{self, Caller};
 
 /// The entry of the record of an embedding that says what type the ids have, where their text does
@@ -196,6 +196,9 @@ pub(crate) fn embed(
         return Err(PyValueError::new_err(
             "resume=True needs checkpoint, the folder to continue from",
         ));
+    }
+    if let Some(file) = &save_model {
+        check(nearfar::file::check_writable(file))?;
     }
     let graph = Arc::clone(&graph.shared);
     work::run(py, threads, callback, move |caller| {

@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_output, check_writable};
 use nearfar::encode::Features;
 use nearfar::error::{Error, Problem};
-use nearfar::file::check_not_input;
+use nearfar::file::{check_not_input, commit_all};
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{ReportConfig, Subject};
 use nearfar::train::{Checkpoints, Device, Event, Recorder, RunLog, Settings, Sink};
@@ -161,16 +161,17 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let (embedding, mut run) = args.options.embed(&graph, read_bytes, parts, observed, quiet)?;
     drop(init);
     let save = Instant::now();
-    embedding.save(output, *format)?;
+    let mut written = vec![embedding.write(output, *format)?];
     // They are copied only for a file.
     if let Some(file) = &args.output.contexts
         && let Some(contexts) = embedding.contexts()
     {
-        contexts.save(file, *format)?;
+        written.push(contexts.write(file, *format)?);
     }
     if let (Some(file), Some(model)) = (&args.output.save_model, &model) {
-        model.save(file)?;
+        written.push(model.write(file)?);
     }
+    commit_all(written)?;
     let save = save.elapsed().as_secs_f64();
     let peak_memory = peak_memory();
     let (prepare, train) = (run.preparation, run.training);
@@ -225,18 +226,17 @@ impl Args {
         let inputs = self.options.config.iter().chain(&self.init).chain(&self.features);
         others.extend(inputs.cloned());
         others.extend(self.scoring.files());
-        check_output(output, *format, &others)?;
-        others.push(output.clone());
-        if let Some(contexts) = &self.output.contexts {
-            check_output(contexts, *format, &others)?;
-            others.push(contexts.clone());
+        others.extend(self.output.checkpoint.iter().map(|folder| Checkpoints::file_in(folder)));
+        for file in std::iter::once(output).chain(&self.output.contexts) {
+            let files = check_output(file, *format, &others)?;
+            others.extend(files);
+        }
+        for file in report.iter().chain(&self.output.save_model) {
+            nearfar::file::check_writable(file)?;
         }
         for file in log.iter().chain(report).chain(&self.output.save_model) {
             check_not_input(file, &others)?;
             others.push(file.clone());
-        }
-        if let Some(report) = report {
-            nearfar::report::check_writable(report)?;
         }
         Ok(())
     }

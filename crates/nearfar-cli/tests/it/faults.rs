@@ -35,13 +35,15 @@ const EXTENSIONS: [&str; 5] = ["npy", "w2v", "tsv", "parquet", "safetensors"];
 
 /// Two results of `embed` to the same name, over graphs with other ids: all files of each.
 struct Results {
-    graphs: [PathBuf; 2],
     files: [Vec<(String, Vec<u8>)>; 2],
     target: PathBuf,
+    /// The runs: on each of the graphs.
+    runs: [Vec<String>; 2],
 }
 
 impl Results {
-    fn new(folder: &Path, extension: &str) -> Self {
+    /// Results with context vectors in files of their own, or without them.
+    fn new(folder: &Path, extension: &str, with_contexts: bool) -> Self {
         let out = folder.join(extension);
         fs::create_dir(&out).unwrap();
         let target = out.join(format!("x.{extension}"));
@@ -52,11 +54,20 @@ impl Results {
             fs::write(&path, edges.concat()).unwrap();
             path
         });
-        let files = [&graphs[0], &graphs[1]].map(|graph| {
-            nearfar(&arguments(graph, &target)).assert().success();
+        let runs = graphs.map(|graph| {
+            let mut run = vec!["embed", text(&graph), "-o", text(&target), "-q", "--dim", "24"];
+            run.extend(["--epochs", "2", "--negatives", "uniform"]);
+            let contexts = out.join(format!("contexts.{extension}"));
+            if with_contexts {
+                run.extend(["--order", "2", "--smoothing", "0", "--contexts", text(&contexts)]);
+            }
+            run.into_iter().map(str::to_owned).collect()
+        });
+        let files = [&runs[0], &runs[1]].map(|run: &Vec<String>| {
+            nearfar(&strs(run)).assert().success();
             contents(&out)
         });
-        Self { graphs, files, target }
+        Self { files, target, runs }
     }
 
     fn folder(&self) -> &Path {
@@ -91,9 +102,8 @@ impl Results {
     }
 }
 
-fn arguments<'a>(graph: &'a Path, target: &'a Path) -> Vec<&'a str> {
-    let options = ["-q", "--dim", "24", "--epochs", "2", "--negatives", "uniform"];
-    [&["embed", text(graph), "-o", text(target)], &options[..]].concat()
+fn strs(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
 }
 
 /// The files of a folder, by name.
@@ -126,8 +136,8 @@ fn a_killed_save_leaves_all_old_or_all_new_files() {
     let mut random = Random(1);
     let (mut kills, mut new) = (0, 0);
     for extension in EXTENSIONS {
-        let results = Results::new(folder.path(), extension);
-        let run = arguments(&results.graphs[1], &results.target);
+        let results = Results::new(folder.path(), extension, false);
+        let run = strs(&results.runs[1]);
         let start = Instant::now();
         nearfar(&run).assert().success();
         let whole = start.elapsed();
@@ -151,8 +161,8 @@ fn a_full_disk_leaves_all_old_files() {
     let mut random = Random(2);
     let (mut failed, mut runs) = (0, 0);
     for extension in EXTENSIONS {
-        let results = Results::new(folder.path(), extension);
-        let run = arguments(&results.graphs[1], &results.target).join("' '");
+        let results = Results::new(folder.path(), extension, true);
+        let run = results.runs[1].join("' '");
         for at in 0..count() {
             results.reset();
             // The limit of a file's size, in blocks of 512 bytes; every other time the signal that
@@ -224,7 +234,7 @@ fn cut_files_are_refused() {
     let mut random = Random(4);
     let mut cuts = 0;
     for extension in ["npy", "parquet", "safetensors"] {
-        let results = Results::new(folder.path(), extension);
+        let results = Results::new(folder.path(), extension, false);
         let whole = fs::read(&results.target).unwrap();
         for _ in 0..count() {
             let length = random.below(whole.len() as u64) as usize;

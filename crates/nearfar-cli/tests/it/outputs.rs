@@ -110,6 +110,39 @@ fn inputs_are_never_replaced() {
 }
 
 #[test]
+fn no_output_replaces_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| text(&folder.path().join(name)).to_owned();
+    let order = ["--order", "2", "--smoothing", "0"];
+    let run = |options: &[&str], option: &str, file: &str| {
+        let given = [option, &path(file), "-o", &path("x.npy")].map(str::to_owned);
+        let arguments: Vec<&str> = given.iter().map(String::as_str).collect();
+        failure(&[&["embed", "no-graph.tsv"], options, &arguments[..]].concat())
+    };
+    let messages = [
+        run(&[], "--log", "x.nodes.tsv"),
+        run(&[], "--report", "./x.npy"),
+        run(&["--log", &path("log")], "--report", "log"),
+        run(&order, "--contexts", "./x.npy"),
+        run(&order, "--contexts", "x.nodes.tsv"),
+        run(&["--features", "f.csv"], "--save-model", "x.nodes.tsv"),
+        run(&["--features", "f.csv"], "--save-model", "no/model"),
+        run(&["--checkpoint", &path("")], "--log", "checkpoint.safetensors"),
+    ];
+    insta::assert_snapshot!(messages.concat().replace(text(folder.path()), "FOLDER"), @"
+    error: FOLDER/x.nodes.tsv: cannot write: FOLDER/x.nodes.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/./x.npy: cannot write: FOLDER/x.npy is the same file, and the run needs it; give another name
+    error: FOLDER/log: cannot write: FOLDER/log is the same file, and the run needs it; give another name
+    error: FOLDER/./x.npy: cannot write: FOLDER/x.npy is the same file, and the run needs it; give another name
+    error: FOLDER/x.nodes.tsv: cannot write: FOLDER/x.nodes.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/x.nodes.tsv: cannot write: FOLDER/x.nodes.tsv is the same file, and the run needs it; give another name
+    error: FOLDER/no/model: cannot write: folder FOLDER/no does not exist; create it or choose another
+    error: FOLDER/checkpoint.safetensors: cannot write: FOLDER/checkpoint.safetensors is the same file, and the run needs it; give another name
+    ");
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
 fn a_link_to_a_file_is_written_through() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);

@@ -40,13 +40,19 @@ const EXTENSIONS: [(&str, Format); 7] = [
 
 /// Fails if an embedding could not be saved under this name, or if that would replace one of the
 /// files that are read: an unknown file extension, a folder that is missing or not writable, or
-/// something else than a regular file that stands there. Call it before any work.
-pub fn check_output(path: &Path, format: Option<Format>, inputs: &[PathBuf]) -> Result<()> {
-    let format = Format::to_write(path, format)?;
-    format.files(path).iter().try_for_each(|file| {
+/// something else than a regular file that stands there. Call it before any work. Returns the files
+/// that will be written.
+pub fn check_output(
+    path: &Path,
+    format: Option<Format>,
+    inputs: &[PathBuf],
+) -> Result<Vec<PathBuf>> {
+    let files = Format::to_write(path, format)?.files(path);
+    for file in &files {
         file::check_writable(file)?;
-        file::check_not_input(file, inputs)
-    })
+        file::check_not_input(file, inputs)?;
+    }
+    Ok(files)
 }
 
 /// [`check_output`], and fails if an id of these nodes cannot be stored in the format. Call it before

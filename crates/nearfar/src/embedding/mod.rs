@@ -23,6 +23,7 @@ pub(crate) use npy::ids_beside;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Problem, Result};
+use crate::file::FileSet;
 pub(crate) use crate::file::npy::write_floats;
 use crate::graph::{Graph, Node, NodeIds};
 use crate::memory::Array;
@@ -273,6 +274,11 @@ impl Embedding {
     ///
     /// `.npy` stores no ids; they are written to `NAME.nodes.tsv` in the same folder.
     pub fn save(&self, path: &Path, format: Option<Format>) -> Result<()> {
+        self.write(path, format)?.commit()
+    }
+
+    /// [`save`](Self::save) but for the last step, for files that are saved together with others.
+    pub fn write(&self, path: &Path, format: Option<Format>) -> Result<FileSet> {
         let format = Format::to_write(path, format)?;
         format.check_ids(path, &self.ids)?;
         match format {

@@ -13,7 +13,7 @@ use crate::file::npy::{Array, header};
 use crate::file::{FileSet, open, read_error, read_set, read_text};
 use crate::graph::{Node, NodeIds};
 
-pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
+pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<FileSet> {
     let mut set = FileSet::default();
     set.add(path, |out| {
         out.write_all(&header(embedding.nodes(), embedding.dim()))?;
@@ -23,7 +23,7 @@ pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
         (0..embedding.nodes() as Node)
             .try_for_each(|node| writeln!(out, "{}", embedding.ids().get(node)))
     })?;
-    set.commit()
+    Ok(set)
 }
 
 pub(super) fn read(path: &Path) -> Result<Embedding> {

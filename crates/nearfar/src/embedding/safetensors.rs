@@ -22,10 +22,10 @@ use super::{Embedding, Ids, PROVENANCE};
 use crate::error::{Error, Result};
 use crate::file::npy::half;
 use crate::file::safetensors::Tensor;
-use crate::file::{self, read_all};
+use crate::file::{self, FileSet, read_all};
 use crate::graph::{Node, NodeIds};
 
-pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
+pub(super) fn write(path: &Path, embedding: &Embedding) -> Result<FileSet> {
     let (nodes, dim) = (embedding.nodes(), embedding.dim());
     let ids = || (0..nodes as Node).map(|node| embedding.ids().get(node));
     let text_bytes = ids().map(|id| id.len() + 1).sum();

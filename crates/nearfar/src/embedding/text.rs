@@ -14,8 +14,8 @@ use rayon::prelude::*;
 
 use super::{Embedding, Ids};
 use crate::error::{Error, Result};
+use crate::file::FileSet;
 use crate::file::lines::{Blocks, Lines, Parsed, is_utf8};
-use crate::file::write_whole;
 use crate::graph::Node;
 
 /// A text format.
@@ -51,13 +51,13 @@ impl TextFormat {
     }
 }
 
-pub(super) fn write(path: &Path, embedding: &Embedding, format: TextFormat) -> Result<()> {
+pub(super) fn write(path: &Path, embedding: &Embedding, format: TextFormat) -> Result<FileSet> {
     /// Values that one task formats.
     const BLOCK: usize = 1 << 14;
     let rows = (BLOCK / embedding.dim()).max(1);
     let nodes = embedding.nodes();
     let starts: Vec<usize> = (0..nodes).step_by(rows).collect();
-    write_whole(path, |out| {
+    FileSet::of(path, |out| {
         if format == TextFormat::Word2vec {
             writeln!(out, "{nodes} {}", embedding.dim())?;
         }

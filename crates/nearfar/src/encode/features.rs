@@ -70,6 +70,9 @@ impl Features {
         values: Vec<f32>,
     ) -> Result<Self> {
         let nodes = starts.len().saturating_sub(1);
+        if width == 0 {
+            return Err(Error::conflict("a matrix of features without columns"));
+        }
         let increasing = starts.is_sorted() && starts.first() == Some(&0);
         if !increasing || starts.last() != Some(&columns.len()) || columns.len() != values.len() {
             return Err(Error::conflict("rows of features that do not fit their entries"));
@@ -291,5 +294,6 @@ mod tests {
         assert_eq!(nan, "feature 2 of row 1 is inf; features are finite numbers");
         assert!(text(Features::sparse(3, vec![0, 1], vec![3], vec![1.0])).contains("not below 3"));
         assert!(Features::sparse(3, vec![0, 2], vec![1], vec![1.0]).is_err());
+        assert!(text(Features::sparse(0, vec![0, 0], vec![], vec![])).contains("without columns"));
     }
 }

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::{Encoder, Features, Network, NetworkKind};
 use crate::embedding::{Embedding, write_floats};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::file::safetensors::{Tensor, write};
-use crate::file::{open, read_error};
-use crate::graph::Graph;
+use crate::file::{FileSet, read_all};
+use crate::graph::{Graph, Node};
 
 /// A network that was trained on features.
 ///
@@ -64,12 +64,22 @@ impl NetworkModel {
         network.set_parameters(&self.parameters);
         network.forward(None);
         let vectors = network.vectors().to_vec();
+        if let Some(at) = vectors.iter().position(|value| !value.is_finite()) {
+            let (id, value) = (graph.ids().get((at / self.dim) as Node), vectors[at]);
+            let problem = Problem::from(format!("the vector of node '{id}' has {value}"));
+            return Err(Error::conflict(problem.act("scale the features")));
+        }
         let embedding = Embedding::new(graph.ids().clone(), self.dim, vectors)?;
         Ok(embedding.with_provenance(self.provenance.clone()))
     }
 
     /// Writes the model to a safetensors file, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
+        self.write(path)?.commit()
+    }
+
+    /// [`save`](Self::save) but for the last step, for files that are saved together with others.
+    pub fn write(&self, path: &Path) -> Result<FileSet> {
         let metadata = [
             ("kind", self.kind.name().to_owned()),
             ("features", self.features.to_string()),
@@ -86,9 +96,7 @@ impl NetworkModel {
 
     /// Reads a model.
     pub fn load(path: &Path) -> Result<Self> {
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut open(path)?, &mut bytes)
-            .map_err(|error| read_error(path, error))?;
+        let bytes = read_all(path)?;
         let fail = |message: &str| {
             Error::file(path, format!("{message}; expected a file of nearfar embed --save-model"))
         };

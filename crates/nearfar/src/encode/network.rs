@@ -332,11 +332,14 @@ impl ParameterRanges {
     fn new(kind: NetworkKind, inputs: usize, hidden: usize, dim: usize) -> Self {
         let heads = if kind == NetworkKind::Variational { 2 } else { 1 };
         let self_weights = kind == NetworkKind::Sage;
-        Self { table: inputs * hidden, matrix: hidden * dim, heads, self_weights }
+        // What a file claims may be any number.
+        let (table, matrix) = (inputs.saturating_mul(hidden), hidden.saturating_mul(dim));
+        Self { table, matrix, heads, self_weights }
     }
 
     fn len(self) -> usize {
-        (self.table + self.heads * self.matrix) * self.per_layer()
+        let heads = self.heads.saturating_mul(self.matrix);
+        self.table.saturating_add(heads).saturating_mul(self.per_layer())
     }
 
     /// The weight matrices of a layer: W and S, or W alone.
@@ -363,7 +366,7 @@ impl ParameterRanges {
 
 /// Dimensions of the hidden layer: twice those of a vector.
 fn hidden(dim: usize) -> usize {
-    2 * dim
+    dim.saturating_mul(2)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Panics of decoders that other libraries bring, on broken files.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
@@ -11,6 +10,8 @@ thread_local! {
 /// safe, and stay on this thread.
 #[cfg(feature = "parquet")]
 pub(crate) fn caught<T>(decode: impl FnOnce() -> T) -> Option<T> {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     let outer = CATCHING.replace(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
     CATCHING.set(outer);

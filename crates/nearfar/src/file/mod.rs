@@ -25,8 +25,8 @@ pub(crate) use compression::{
 pub(crate) use scratch::{FloatFile, ScratchFile};
 pub use target::check_not_input;
 pub use temporary::remove_temporaries;
-pub use write::write_together;
-pub(crate) use write::{DATASET_FILES, FileSet, check_writable, read_set, settle, write_whole};
+pub(crate) use write::{DATASET_FILES, read_set, settle, write_whole};
+pub use write::{FileSet, check_writable, commit_all, write_together};
 
 /// A node id in a format whose values have types. `Integer(7)` and `Text("7")` are the same node.
 #[derive(Clone, Copy)]

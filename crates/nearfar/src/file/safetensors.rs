@@ -13,7 +13,7 @@ use safetensors::Dtype;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::write_whole;
+use super::{FileSet, write_whole};
 use crate::error::Result;
 
 /// A tensor to be written.
@@ -25,17 +25,17 @@ pub(crate) struct Tensor<'a> {
     pub(crate) write: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
 }
 
-/// Writes tensors in the given order, whole or not at all. No tensor is held in memory. Put types
+/// Writes tensors in the given order. No tensor is held in memory. Put types
 /// of larger values first, so that each tensor is aligned to the size of its values.
 pub(crate) fn write(
     path: &Path,
     metadata: &BTreeMap<String, String>,
     tensors: &[Tensor<'_>],
-) -> Result<()> {
-    write_whole(path, |out| write_tensors(out, &header(metadata, tensors)?, tensors))
+) -> Result<FileSet> {
+    FileSet::of(path, |out| write_tensors(out, &header(metadata, tensors)?, tensors))
 }
 
-/// [`write()`], with a last tensor that holds the SHA-256 of all bytes before it.
+/// [`write()`], whole or not at all, with a last tensor that holds the SHA-256 of all bytes before it.
 pub(crate) fn write_sealed(
     path: &Path,
     metadata: &BTreeMap<String, String>,

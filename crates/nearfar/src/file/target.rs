@@ -4,6 +4,7 @@ use std::fs::{self, FileType};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::temporary::folder;
 use crate::error::{Error, Result};
 
 /// The longest name of a file that is written, in bytes: its journal has a longer one.
@@ -77,8 +78,9 @@ fn name(_: FileType) -> &'static str {
 
 /// Fails if `output` is one of some other files that a run reads or writes, under whatever name.
 pub fn check_not_input(output: &Path, others: &[PathBuf]) -> Result<()> {
-    let own = identity(output);
-    let same = |other: &&PathBuf| *other == output || own.is_some() && identity(other) == own;
+    let own = (place(output), identity(output));
+    let same =
+        |other: &&PathBuf| place(other) == own.0 || own.1.is_some() && identity(other) == own.1;
     match others.iter().find(same) {
         None => Ok(()),
         Some(other) => {
@@ -88,6 +90,12 @@ pub fn check_not_input(output: &Path, others: &[PathBuf]) -> Result<()> {
             Err(Error::unwritable(output, reason))
         }
     }
+}
+
+/// A path by which a file is known, even if there is none yet: its folder has one path.
+fn place(path: &Path) -> PathBuf {
+    let folder = fs::canonicalize(folder(path));
+    folder.map_or_else(|_| path.to_owned(), |it| it.join(path.file_name().unwrap_or_default()))
 }
 
 /// What tells files apart, whatever their names; `None` if there is no file.

@@ -22,9 +22,11 @@ use crate::error::{Error, Result};
 /// All files of a dataset folder.
 pub(crate) const DATASET_FILES: [&str; 4] = ["edges.tsv", "nodes.tsv", "labels.tsv", "splits.tsv"];
 
-/// Files that are replaced together.
+/// Files that are replaced together: complete and on the disk, and under their names after
+/// [`commit`](Self::commit). Without it they are removed.
+#[must_use]
 #[derive(Default)]
-pub(crate) struct FileSet {
+pub struct FileSet {
     written: Vec<(PathBuf, Temporary)>,
     removed: Vec<PathBuf>,
 }
@@ -37,6 +39,16 @@ struct Journal {
 }
 
 impl FileSet {
+    /// A set of one file.
+    pub(crate) fn of(
+        path: &Path,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Self> {
+        let mut set = Self::default();
+        set.add(path, write)?;
+        Ok(set)
+    }
+
     /// Writes a file of the set. It is complete and on the disk when this returns, and under its
     /// name after [`commit`](Self::commit).
     pub(crate) fn add(
@@ -67,13 +79,15 @@ impl FileSet {
     }
 
     /// Renames all files, the first one last: a reader that finds it new finds all others new.
-    pub(crate) fn commit(mut self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
+        commit_all([self])
+    }
+
+    /// [`commit`](Self::commit), once there is a journal if one is needed.
+    fn rename(mut self, mut journal: Option<(Temporary, PathBuf)>) -> Result<()> {
         let Some((first, _)) = self.written.first() else { return Ok(()) };
-        let first = first.clone();
-        let mut journal = self.journal(&first)?;
-        // A program that is told to end waits until all are renamed, other programs do not interfere.
-        let _live = live();
-        let _folder = lock(folder(&first));
+        // Other programs do not interfere.
+        let _folder = lock(folder(first));
         if let Some((temporary, path)) = &mut journal {
             rename(temporary, path)?;
             sync_folder(folder(path));
@@ -94,7 +108,8 @@ impl FileSet {
 
     /// The journal, as a temporary file, and its path. One file needs none; and there is none for
     /// files in several folders, which only links make.
-    fn journal(&self, first: &Path) -> Result<Option<(Temporary, PathBuf)>> {
+    fn journal(&self) -> Result<Option<(Temporary, PathBuf)>> {
+        let Some((first, _)) = self.written.first() else { return Ok(None) };
         let here = |path: &Path| folder(path) == folder(first);
         let all = self.written.iter().map(|(path, _)| path).chain(&self.removed);
         if all.clone().count() == 1 || !all.clone().all(|path| here(path)) {
@@ -113,14 +128,22 @@ impl FileSet {
     }
 }
 
+/// Replaces several sets of files: all of them are complete and on the disk, so that only a kill or a
+/// power cut between two renames leaves one set new and the next one old.
+pub fn commit_all(sets: impl IntoIterator<Item = FileSet>) -> Result<()> {
+    let with_journal = |set: FileSet| set.journal().map(|journal| (set, journal));
+    let sets: Vec<_> = sets.into_iter().map(with_journal).collect::<Result<_>>()?;
+    // A program that is told to end waits until all are renamed.
+    let _live = live();
+    sets.into_iter().try_for_each(|(set, journal)| set.rename(journal))
+}
+
 /// Writes a file whole or not at all.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<()> {
-    let mut set = FileSet::default();
-    set.add(path, write)?;
-    set.commit()
+    FileSet::of(path, write)?.commit()
 }
 
 /// Writes bytes to files: all of them or, if that fails, none.
@@ -133,8 +156,8 @@ pub fn write_together(files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) -> Re
 }
 
 /// Fails where [`write_whole`] would fail because of a missing folder, missing permission, or what is
-/// there already.
-pub(crate) fn check_writable(path: &Path) -> Result<()> {
+/// there already. Call it before any work.
+pub fn check_writable(path: &Path) -> Result<()> {
     Temporary::beside(&target(path)?).map(drop)
 }
 
@@ -353,7 +376,7 @@ mod tests {
                 let folder = folder.path();
                 pair(folder, "old").unwrap().commit().unwrap();
                 let mut set = pair(folder, "new").unwrap();
-                let (mut journal, path) = set.journal(&folder.join("a.x")).unwrap().unwrap();
+                let (mut journal, path) = set.journal().unwrap().unwrap();
                 journal.path.disable_cleanup(true);
                 if steps > 0 {
                     rename(&mut journal, &path).unwrap();

@@ -3,15 +3,17 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use nearfar::encode::Features;
 use nearfar::graph::{ReadOptions, read};
-use nearfar::negative::Negatives;
 use nearfar::train::{
-    Checkpoint, Checkpoints, Event, Recorder, RunLog, Settings, Sink, State, TrainPlan,
+    Checkpoint, Checkpoints, Event, Model, Recorder, RunLog, Settings, Sink, State, TrainConfig,
+    TrainPlan,
 };
-use nearfar::{Budget, Result};
+use nearfar::{Budget, Parts, Result, embed_with};
 
-use crate::targets::{GRAPHS, NEXT_FILE, VECTORS};
+use crate::targets::{FEATURES, GRAPHS, NEXT_FILE, RESUMED, VECTORS, resumed};
 
 /// The seeds of a target, and the inputs in `corpus/NAME`, which once failed.
 pub(crate) fn seeds(target: &str) -> Vec<Vec<u8>> {
@@ -32,10 +34,16 @@ pub(crate) fn seeds(target: &str) -> Vec<Vec<u8>> {
             b"id,year,topic\n0,1999,a\n1,2001,b\n2,,\"a, b\"\n".to_vec(),
             b"node\tx\n2\t0.5\n7\tnan\n".to_vec(),
         ],
-        "checkpoints" => vec![run().0],
+        "features" => {
+            let mut seeds = files(&[tests.join("data"), tests.join("vectors")], &FEATURES);
+            seeds.push(b"\0id,size,colour\n0,1.5,0\n1,-2,0\n2,0,1\n".to_vec());
+            seeds
+        }
+        "models" => [Model::Gcn, Model::Vgae, Model::Sage].map(model).into(),
+        "checkpoints" => (0..RESUMED.len()).flat_map(checkpoints).collect(),
         "logs" => vec![
-            run().1,
-            [&run().1, NEXT_FILE, br#"{"auc": 0.9, "average_precision": 0.8}"#].concat(),
+            run("").1,
+            [&run("").1, NEXT_FILE, br#"{"auc": 0.9, "average_precision": 0.8}"#].concat(),
         ],
         "settings" => settings(&tests.join("../../../configs")),
         "round_trips" => vec![
@@ -116,20 +124,43 @@ fn settings(configs: &Path) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Each of the settings with a small graph.
+/// Each of the settings with a small graph; every other one has directions, weights or lengths.
 fn training(settings: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let graph = |at: usize| (0..80).map(|k| (k * (at + 3) % 40) as u8).collect::<Vec<u8>>();
+    let graph = |at: usize| {
+        let options = if at % 2 == 0 { 0 } else { (at / 2 % 8) as u8 };
+        let edges = (0..80).map(|k| (k * (at + 3) % 40) as u8);
+        std::iter::once(options).chain(edges).collect::<Vec<u8>>()
+    };
     settings.iter().enumerate().map(|(at, text)| [&graph(at), NEXT_FILE, text].concat()).collect()
 }
 
+/// A network that was trained on two features.
+fn model(model: Model) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let graph = read("builtin:karate", &ReadOptions::default()).expect("a graph").graph;
+    let features = Features::dense(graph.nodes(), 2, (0..68).map(|at| at as f32 / 68.0).collect());
+    let train = TrainConfig { model, dim: 4, epochs: Some(1), ..Default::default() };
+    let settings = Settings { train, ..Default::default() };
+    let mut network = None;
+    let features = Some(Arc::new(features.expect("features")));
+    let parts = Parts { features, model: Some(&mut network), ..Default::default() };
+    embed_with(&graph.into(), &settings, &Budget::default(), parts, &mut ()).expect("a run");
+    let path = folder.path().join("model.safetensors");
+    network.expect("a network").save(&path).expect("a model");
+    fs::read(path).expect("the model")
+}
+
+/// The checkpoint of a run, whose checksum is kept or written anew.
+fn checkpoints(way: usize) -> [Vec<u8>; 2] {
+    let (checkpoint, _) = run(RESUMED[way]);
+    [2 * way, 2 * way + 1].map(|first| [&[first as u8], &checkpoint[..]].concat())
+}
+
 /// The checkpoint and the log of a small run.
-fn run() -> (Vec<u8>, Vec<u8>) {
+fn run(options: &str) -> (Vec<u8>, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let graph = read("builtin:karate", &ReadOptions::default()).expect("a graph").graph.into();
-    let mut settings = Settings::default();
-    settings.train.dim = 4;
-    settings.train.epochs = Some(2);
-    settings.negatives.negatives = Negatives::Uniform;
+    let settings = resumed(options);
     let log = folder.path().join("log.jsonl");
     let checkpoints = Checkpoints::new(folder.path(), false).expect("a folder");
     let mut recorder = Recorder::new(Some(RunLog::create(&log).expect("a log")), Some(checkpoints));

@@ -2,20 +2,23 @@
 //! memory than their input. `main.rs` runs them in `cargo test`, `fuzz/` with libFuzzer.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nearfar::Budget;
 use nearfar::embedding::{Embedding, Format};
+use nearfar::encode::{Features, NetworkModel};
 use nearfar::graph::{
-    Dataset, EdgeList, Graph, Header, Labels, Node, NodeIds, PackConfig, ReadOptions, Repeats,
-    Split, pack, read,
+    Dataset, Distance, EdgeList, Graph, Header, Labels, Node, NodeIds, Origin, PackConfig,
+    ReadOptions, Repeats, Split, pack, read,
 };
 use nearfar::report::{Columns, ReportConfig, Subject, report};
 use nearfar::simd::{InstructionSet, LANES};
 use nearfar::train::stream::kernel::{Pair, PairRows, Step, train_pairs};
-use nearfar::train::{Checkpoint, Settings, TrainPlan};
+use nearfar::train::{Checkpoint, Event, Settings, Sink, TrainPlan};
+use sha2::{Digest, Sha256};
 
 /// A target: its name, what it does with an input, and whether memory is bounded by the input.
 pub(crate) struct Target {
@@ -28,11 +31,13 @@ pub(crate) struct Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 10] = [
+pub(crate) const TARGETS: [Target; 12] = [
     Target { name: "graphs", run: graphs, bounded: true },
     Target { name: "vectors", run: vectors, bounded: true },
     Target { name: "labels", run: labels, bounded: true },
     Target { name: "columns", run: columns, bounded: true },
+    Target { name: "features", run: features, bounded: true },
+    Target { name: "models", run: models, bounded: true },
     Target { name: "checkpoints", run: checkpoints, bounded: true },
     Target { name: "settings", run: settings, bounded: true },
     Target { name: "logs", run: logs, bounded: true },
@@ -50,6 +55,10 @@ pub(crate) const GRAPHS: [&str; 25] = [
 
 /// File extensions of vectors: the first byte of an input chooses one.
 pub(crate) const VECTORS: [&str; 7] = ["npy", "w2v", "txt", "bin", "parquet", "safetensors", "tsv"];
+
+/// File extensions of node features: the first byte of an input chooses one.
+pub(crate) const FEATURES: [&str; 7] =
+    ["csv", "tsv", "npz", "npy", "parquet", "safetensors", "csv.gz"];
 
 /// Whether a panic shows a fault: decoders of other libraries panic on damaged files, which readers
 /// catch, but nothing else may.
@@ -92,12 +101,15 @@ fn options(first: u8) -> ReadOptions {
     let mut options = ReadOptions::default();
     match usize::from(first) / GRAPHS.len() {
         1 => options.directed = true,
-        2 => options.no_weights = true,
+        2 => (options.length, options.distance) = ("3".parse().ok(), Some(Distance::Length)),
         3 => options.header = Header::Yes,
         4 => options.sep = ",".parse().ok(),
         5 => options.repeats = Repeats::Max,
         6 => (options.source, options.target) = ("2".parse().ok(), "1".parse().ok()),
-        7 => options.weight = "3".parse().ok(),
+        7 => {
+            options.weight = "3".parse().ok();
+            options.distance = Some(Distance::InverseWeight);
+        }
         8 => options.header = Header::No,
         _ => {}
     }
@@ -110,6 +122,9 @@ fn graphs(data: &[u8]) {
     let Some((first, rest)) = data.split_first() else { return };
     let (content, nodes) = split(rest);
     let extension = GRAPHS[usize::from(*first) % GRAPHS.len()];
+    if extension == "nfg" {
+        return packed_graph(content);
+    }
     let path = file(&format!("graph.{extension}"), content);
     let nodes = nodes.map(|nodes| file("nodes.txt", nodes));
     let options = ReadOptions { nodes, ..options(*first) };
@@ -138,11 +153,54 @@ fn check_packed(path: &Path, options: &ReadOptions) {
     }
 }
 
+/// A packed graph with checksums that agree: what is behind them is read, and trained for an epoch.
+fn packed_graph(content: &[u8]) {
+    let mut content = content.to_vec();
+    seal_packed(&mut content);
+    let Ok(dataset) = read(text(&file("graph.nfg", &content)), &ReadOptions::default()) else {
+        return;
+    };
+    check_rows(&dataset.graph);
+    let mut settings = Settings::default();
+    (settings.train.dim, settings.train.epochs) = (4, Some(1));
+    if dataset.graph.nodes() < 1000 {
+        let _ = nearfar::embed(&dataset.graph.into(), &settings, &Budget::default(), &mut ());
+    }
+}
+
+/// Writes the checksums of sections and header anew, where there is such a table.
+fn seal_packed(file: &mut [u8]) {
+    const HEAD: usize = 4096;
+    const ENTRY: usize = 64;
+    if file.len() < HEAD {
+        return;
+    }
+    for entry in (ENTRY..HEAD).step_by(ENTRY) {
+        let number = |at: usize| {
+            file[entry + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes) as usize)
+        };
+        let (start, end) = (number(32), number(32).saturating_add(number(40)));
+        if let Some(bytes) = file.get(start..end) {
+            let checksum = crc32fast::hash(bytes).to_le_bytes();
+            file[entry + 48..][..4].copy_from_slice(&checksum);
+        }
+    }
+    file[24..28].fill(0);
+    let checksum = crc32fast::hash(&file[..HEAD]).to_le_bytes();
+    file[24..28].copy_from_slice(&checksum);
+}
+
 fn check_graph(graph: &Graph) {
+    for node in 0..graph.nodes() as Node {
+        assert_eq!(graph.ids().find(&graph.ids().get(node)), Some(node), "ids are distinct");
+    }
+    check_rows(graph);
+}
+
+fn check_rows(graph: &Graph) {
     let n = graph.nodes();
     assert!(n > 0 && n == graph.ids().len());
     for node in 0..n as Node {
-        assert_eq!(graph.ids().find(&graph.ids().get(node)), Some(node), "ids are distinct");
         let neighbours = graph.neighbours(node);
         assert!(neighbours.is_sorted_by(|a, b| a < b), "no repeats");
         assert!(neighbours.iter().all(|&k| (k as usize) < n && k != node), "no self-loops");
@@ -210,8 +268,74 @@ fn ring(nodes: Node) -> Graph {
     EdgeList { pairs, weights: None, ids }.build().expect("a ring").0
 }
 
+/// Features of the nodes 0 to 2, with and without a list of ids.
+fn features(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    let (content, ids) = split(rest);
+    let extension = FEATURES[usize::from(*first) % FEATURES.len()];
+    let path = file(&format!("features.{extension}"), content);
+    let beside = path.with_file_name("features.nodes.tsv");
+    match ids {
+        Some(ids) => fs::write(&beside, ids).expect("a temporary file"),
+        None => drop(fs::remove_file(&beside)),
+    }
+    if let Ok(features) = Features::read(&path, &ring(3)) {
+        assert!(features.nodes() == 3 && features.width() > 0);
+    }
+}
+
+/// Trained networks, applied to three nodes.
+fn models(data: &[u8]) {
+    let Ok(model) = NetworkModel::load(&file("model.safetensors", data)) else { return };
+    let width = model.features();
+    let features = Features::sparse(width, vec![0, 0, 1, 1], vec![0], vec![1.0]);
+    let found = model.apply(&Arc::new(ring(3)), &Arc::new(features.expect("features")));
+    if let Ok(vectors) = found {
+        assert_eq!(vectors.vectors().len(), 3 * model.dim());
+    }
+}
+
+/// Runs that are resumed from a checkpoint, by the trainer that the first byte chooses. Every other
+/// one has a checksum that agrees, so that what is behind it is read.
 fn checkpoints(data: &[u8]) {
-    let _ = Checkpoint::load(&file("checkpoint.safetensors", data));
+    let Some((first, rest)) = data.split_first() else { return };
+    let mut rest = rest.to_vec();
+    if first % 2 == 0
+        && let Some((content, seal)) = rest.split_last_chunk_mut::<32>()
+    {
+        seal.copy_from_slice(&Sha256::digest(content));
+    }
+    let Ok(checkpoint) = Checkpoint::load(&file("checkpoint.safetensors", &rest)) else { return };
+    let graph = read("builtin:karate", &ReadOptions::default()).expect("a graph").graph;
+    let settings = RESUMED[usize::from(first / 2) % RESUMED.len()];
+    let settings = resumed(settings);
+    let budget = Budget::default();
+    let _ = nearfar::embed(&graph.into(), &settings, &budget, &mut Resume(Some(checkpoint)));
+}
+
+/// Settings of runs that are resumed.
+pub(crate) const RESUMED: [&str; 4] =
+    ["", "order = 2", "trainer = \"exact\"", "model = \"gcn\"\ntrainer = \"batch\""];
+
+/// Settings of a small run.
+pub(crate) fn resumed(options: &str) -> Settings {
+    let text = format!("dim = 4\nepochs = 2\nnegatives = \"uniform\"\n{options}\n");
+    let mut settings = Settings::default();
+    settings.merge(&file("resumed.toml", text.as_bytes()), |_| false).expect("settings");
+    settings
+}
+
+/// Resumes from a checkpoint.
+struct Resume(Option<Checkpoint>);
+
+impl Sink for Resume {
+    fn event(&mut self, _: &Event) -> nearfar::Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn plan(&mut self, _: &TrainPlan) -> nearfar::Result<ControlFlow<(), Option<Checkpoint>>> {
+        Ok(ControlFlow::Continue(self.0.take()))
+    }
 }
 
 /// Settings in TOML, and the plan for a small graph.
@@ -324,20 +448,13 @@ fn kernels(data: &[u8]) {
     }
 }
 
-/// Trains a small random graph with random settings: the vectors are numbers, the same on one and
-/// on three threads.
+/// Trains a small random graph with random settings, and updates the vectors after edges went: the
+/// same on one and on three threads. The first byte chooses directions and lengths.
 fn training(data: &[u8]) {
     let (edges, options) = split(data);
-    let pairs: Vec<(Node, Node)> = edges
-        .as_chunks::<2>()
-        .0
-        .iter()
-        .take(300)
-        .map(|[a, b]| (Node::from(a % 40), Node::from(b % 40)))
-        .collect();
-    let ids = NodeIds::Range { start: 0, len: 40 };
-    let Ok((graph, _)) = (EdgeList { pairs, weights: None, ids }).build() else { return };
-    let graph = Arc::new(graph);
+    let Some((first, edges)) = edges.split_first() else { return };
+    let graph = |taken: usize| small_graph(&edges[..edges.len().min(taken)], *first);
+    let (Some(graph), Some(fewer)) = (graph(600), graph(500)) else { return };
     let mut settings = Settings::default();
     let options = options.unwrap_or_default();
     if settings.merge(&file("options.toml", options), |_| false).is_err() {
@@ -352,14 +469,43 @@ fn training(data: &[u8]) {
     train.context = train.context.map(|context| context.min(12));
     train.k = train.k.map(|k| k.min(20));
     let budget = Budget { memory: 200_000_000, ..Default::default() };
-    let run = |threads: usize| {
+    let trained = on_one_and_three_threads(|| nearfar::embed(&graph, &settings, &budget, &mut ()));
+    if let Some(old) = trained {
+        let update = || nearfar::update(&old, &fewer, Some(&graph), &settings, &budget, &mut ());
+        on_one_and_three_threads(|| update().map(|(vectors, _)| vectors));
+    }
+}
+
+/// A graph of 40 nodes whose edges are pairs of bytes.
+fn small_graph(edges: &[u8], options: u8) -> Option<Arc<Graph>> {
+    let pairs = edges.as_chunks::<2>().0.iter();
+    let pairs: Vec<(Node, Node)> =
+        pairs.map(|[a, b]| (Node::from(a % 40), Node::from(b % 40))).collect();
+    let weights = pairs.iter().map(|(a, b)| (a * b % 5) as f32).collect();
+    let weights = (options & 2 != 0).then_some(weights);
+    let ids = NodeIds::Range { start: 0, len: 40 };
+    let origin = Origin { directed: options & 1 != 0, ..Origin::default() };
+    let graph = EdgeList { pairs, weights, ids }.dataset(origin).ok()?.graph;
+    Some(Arc::new(if options & 4 == 0 { graph } else { graph.with_weights_as_lengths() }))
+}
+
+/// The vectors of a run, if it succeeds: the same, or the same error, on one and on three threads.
+fn on_one_and_three_threads(
+    run: impl Fn() -> nearfar::Result<Embedding> + Sync,
+) -> Option<Embedding> {
+    let [one, three] = [1, 3].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        pool.install(|| nearfar::embed(&graph, &settings, &budget, &mut ()))
-    };
-    let (one, three) = (run(1), run(3));
+        pool.install(&run)
+    });
     match (one, three) {
-        (Ok(one), Ok(three)) => assert_eq!(one.vectors(), three.vectors()),
-        (Err(one), Err(three)) => assert_eq!(one.to_string(), three.to_string()),
+        (Ok(one), Ok(three)) => {
+            assert_eq!(one.vectors(), three.vectors());
+            Some(one)
+        }
+        (Err(one), Err(three)) => {
+            assert_eq!(one.to_string(), three.to_string());
+            None
+        }
         (one, three) => panic!("{:?} and {:?}", one.err(), three.err()),
     }
 }

@@ -150,3 +150,44 @@ fn features_are_matched_by_id_and_checked() {
     let twice = fails("d.tsv", "ann\t1\nann\t2\n");
     assert!(twice.ends_with("d.tsv:2: 'ann' again; expected a line for each node"), "{twice}");
 }
+
+/// A model file with these claims.
+fn model(kind: &str, features: u64, dim: u64, parameters: &[f32]) -> Vec<u8> {
+    let (count, bytes) = (parameters.len(), 4 * parameters.len());
+    let header = format!(
+        r#"{{"__metadata__": {{"kind": "{kind}", "features": "{features}", "dim": "{dim}"}},
+        "parameters": {{"dtype": "F32", "shape": [{count}], "data_offsets": [0, {bytes}]}}}}"#
+    );
+    let values = parameters.iter().flat_map(|value| value.to_le_bytes());
+    let length = (header.len() as u64).to_le_bytes();
+    length.into_iter().chain(header.into_bytes()).chain(values).collect()
+}
+
+/// One feature and one dimension take four numbers: two of each layer. Claims whose product is more
+/// than 64 bits are no smaller ones.
+#[test]
+fn models_that_no_network_has_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model");
+    let load = |bytes: Vec<u8>| {
+        std::fs::write(&path, bytes).unwrap();
+        NetworkModel::load(&path)
+    };
+    let large = load(model("gcn", 1, 1, &[3e38; 4])).unwrap();
+    for (kind, features, dim, parameters) in [
+        ("gcn", 1, 1 << 63, [].as_slice()),
+        ("sage", 1 << 63, 1, &[]),
+        ("vgae", u64::MAX, u64::MAX, &[]),
+        ("gcn", 0, 1, &[1.0; 4]),
+        ("gcn", 1, 2, &[1.0; 4]),
+        ("gat", 1, 1, &[1.0; 4]),
+        ("gcn", 1, 1, &[1.0, f32::NAN, 1.0, 1.0]),
+    ] {
+        let error = load(model(kind, features, dim, parameters)).unwrap_err().to_string();
+        assert!(error.contains("--save-model"), "{error}");
+    }
+    let (graph, ..) = blocks(8, 1);
+    let features = Arc::new(Features::dense(8, 1, vec![1.0; 8]).unwrap());
+    let error = large.apply(&graph, &features).unwrap_err().to_string();
+    assert_eq!(error, "the vector of node '0' has inf; scale the features");
+}

@@ -6,6 +6,7 @@ mod batches;
 mod cancel;
 mod checkpoints;
 mod chi_square;
+mod damaged_packed;
 mod directed;
 mod distances;
 mod exact;

@@ -16,7 +16,7 @@ use ::parquet::schema::types::ColumnPath;
 
 use super::super::{Embedding, PROVENANCE};
 use crate::error::Result;
-use crate::file::write_whole;
+use crate::file::FileSet;
 use crate::graph::Node;
 
 const SCHEMA: &str = "message nearfar {
@@ -28,9 +28,8 @@ const GROUP: usize = 1 << 24;
 /// Numbers that are handed over at a time.
 const BATCH: usize = 1 << 12;
 
-/// Writes a file whole or not at all.
-pub(in super::super) fn write(path: &Path, embedding: &Embedding) -> Result<()> {
-    write_whole(path, |out| write_rows(out, embedding).map_err(io::Error::other))
+pub(in super::super) fn write(path: &Path, embedding: &Embedding) -> Result<FileSet> {
+    FileSet::of(path, |out| write_rows(out, embedding).map_err(io::Error::other))
 }
 
 fn write_rows(out: &mut BufWriter<&File>, embedding: &Embedding) -> Result<(), ParquetError> {

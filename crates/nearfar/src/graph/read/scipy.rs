@@ -89,6 +89,7 @@ pub(crate) fn read_sparse(path: &Path) -> Result<SparseRows> {
     if indptr.len() != rows.checked_add(1) {
         return Err(fail("'indptr' has not one entry more than rows".to_owned()));
     }
+    check_columns(columns, indices.len()).map_err(fail)?;
     let entries = compressed(rows, columns, &indptr, &indices).map_err(fail)?;
     let data = archive.get("data")?;
     if data.len().is_none_or(|len| len < entries.len()) || !data.is_numeric() {
@@ -101,6 +102,17 @@ pub(crate) fn read_sparse(path: &Path) -> Result<SparseRows> {
         values: (0..entries.len()).map(|at| data.number(at)).collect(),
         columns: entries.into_iter().map(|(_, column)| column).collect(),
     })
+}
+
+/// Refuses a matrix that claims many more columns than its entries bear out: each takes some bytes.
+fn check_columns(columns: usize, entries: Option<usize>) -> Result<(), String> {
+    /// Fewer columns are never refused: they take some 10 MB.
+    const COLUMNS: usize = 1_000_000;
+    let largest = entries.unwrap_or(0).saturating_mul(1000).clamp(COLUMNS, Node::MAX as usize);
+    if columns <= largest {
+        return Ok(());
+    }
+    Err(format!("the shape claims {columns} columns; expected at most {largest} for its entries"))
 }
 
 fn compressed(
@@ -200,6 +212,21 @@ fn zip_error(path: &Path, error: ZipError) -> Error {
         error => {
             let reason = format!("{error}; write it again with scipy.sparse.save_npz");
             Error::unreadable(path, reason)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_columns;
+
+    #[test]
+    fn columns_are_bounded_by_entries() {
+        for (columns, entries) in [(1_000_000, 0), (2_000_000, 2000)] {
+            assert!(check_columns(columns, Some(entries)).is_ok(), "{columns} {entries}");
+        }
+        for (columns, entries) in [(1_000_001, 0), (1 << 40, usize::MAX)] {
+            assert!(check_columns(columns, Some(entries)).is_err(), "{columns} {entries}");
         }
     }
 }

@@ -52,9 +52,14 @@ impl Checkpoints {
     /// the run whose checkpoint is there.
     pub fn new(folder: &Path, resume: bool) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
-        let file = folder.join("checkpoint.safetensors");
+        let file = Self::file_in(folder);
         let (saved, took) = (Instant::now(), Duration::ZERO);
         Ok(Self { file, resume, any_kernel: false, settings: String::new(), saved, took })
+    }
+
+    /// The file of the checkpoint in a folder.
+    pub fn file_in(folder: &Path) -> PathBuf {
+        folder.join("checkpoint.safetensors")
     }
 
     /// Continues also from a checkpoint of another instruction set. The result is then not that of
