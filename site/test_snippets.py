@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -80,7 +79,6 @@ def test_page(page, folder):
         elif language == "python":
             # With the line numbers of the page.
             exec(compile("\n" * (line - 1) + text, DOCS / page, "exec"), names)
-    sys.stdout.flush()
 
 
 def test_every_page_has_code():
