@@ -110,7 +110,7 @@ struct Seconds {
 pub(super) struct Options {
     #[command(flatten)]
     pub(super) settings: Settings,
-    /// TOML file of settings, named like the options; the command line overrides it
+    /// TOML file of settings, named like the options; options that are given take precedence
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
     /// Memory limit, such as 800MB or 8GB

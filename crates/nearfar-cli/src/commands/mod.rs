@@ -8,10 +8,12 @@ mod links;
 mod measure;
 mod neighbors;
 mod observer;
+mod options;
 mod outliers;
 mod report;
 mod sample;
 mod scoring;
+mod show;
 mod stats;
 mod synth;
 mod update;
@@ -97,6 +99,12 @@ pub(crate) enum Command {
     ///   nearfar neighbors vectors.npy alice -k 10
     #[command(verbatim_doc_comment)]
     Neighbors(neighbors::Args),
+    /// Show how a file was made: version, graph, seed and resolved settings
+    ///
+    /// Example:
+    ///   nearfar show vectors.parquet
+    #[command(verbatim_doc_comment)]
+    Show(show::Args),
     /// Write an HTML report: a map of the vectors, neighbours of any node, scores
     ///
     /// Example:
@@ -117,6 +125,9 @@ pub(crate) enum Command {
     ///   nearfar completions fish > ~/.config/fish/completions/nearfar.fish
     #[command(verbatim_doc_comment)]
     Completions(completions::Args),
+    /// Print every command with its options as JSON, for what is generated from them
+    #[command(hide = true)]
+    Options,
 }
 
 impl Command {
@@ -140,8 +151,10 @@ impl Command {
                 }
             }),
             Self::Neighbors(args) => neighbors::run(&args),
+            Self::Show(args) => show::run(&args),
             Self::Report(args) => report::run(&args, quiet),
             Self::Completions(args) => completions::run(&args),
+            Self::Options => options::run(),
         }
     }
 }

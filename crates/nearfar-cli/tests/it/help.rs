@@ -2,7 +2,7 @@
 
 use crate::output;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "embed",
     "update",
     "apply",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 14] = [
     "synth",
     "outliers",
     "neighbors",
+    "show",
     "report",
     "paper",
     "completions",

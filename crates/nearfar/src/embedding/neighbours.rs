@@ -28,6 +28,19 @@ const CENTRES: usize = 16;
 const ROWS: usize = 1 << 13;
 const LANES: usize = 16;
 
+/// A vector whose neighbours are asked for, and the node that it belongs to, which is none of them.
+struct Query<'a> {
+    vector: &'a [f32],
+    norm: f32,
+    node: Option<Node>,
+}
+
+impl<'a> Query<'a> {
+    fn new(vector: &'a [f32], node: Option<Node>) -> Self {
+        Self { vector, norm: norm(vector), node }
+    }
+}
+
 impl Embedding {
     /// The k nodes with the most similar vectors, without the node itself, and their similarities in
     /// descending order. Ties are ordered by row.
@@ -37,31 +50,46 @@ impl Embedding {
 
     /// [`neighbours`](Self::neighbours) of many nodes.
     pub fn neighbours_of(&self, nodes: &[Node], k: usize, by: Similarity) -> Vec<Vec<(Node, f32)>> {
+        let query = |&node: &Node| Query::new(self.vector(node), Some(node));
+        self.nearest(&nodes.iter().map(query).collect::<Vec<_>>(), k, by)
+    }
+
+    /// The k nodes with the vectors most similar to each of some vectors, in row-major order, with
+    /// their similarities in descending order. Ties are ordered by row.
+    pub fn neighbours_of_vectors(
+        &self,
+        vectors: &[f32],
+        k: usize,
+        by: Similarity,
+    ) -> Vec<Vec<(Node, f32)>> {
+        let queries = vectors.chunks_exact(self.dim()).map(|vector| Query::new(vector, None));
+        self.nearest(&queries.collect::<Vec<_>>(), k, by)
+    }
+
+    fn nearest(&self, queries: &[Query], k: usize, by: Similarity) -> Vec<Vec<(Node, f32)>> {
         let ranges: Vec<Range<usize>> = (0..self.nodes())
             .step_by(ROWS)
             .map(|start| start..self.nodes().min(start + ROWS))
             .collect();
-        let best = nodes.par_chunks(CENTRES).flat_map_iter(|centres| {
-            let tiles = ranges.par_iter().map(|rows| self.tile(centres, rows.clone(), k, by));
-            tiles.reduce(|| vec![TopK::default(); centres.len()], |a, b| merge(a, b, k))
+        let best = queries.par_chunks(CENTRES).flat_map_iter(|queries| {
+            let tiles = ranges.par_iter().map(|rows| self.tile(queries, rows.clone(), k, by));
+            tiles.reduce(|| vec![TopK::default(); queries.len()], |a, b| merge(a, b, k))
         });
         best.map(TopK::ranked).collect()
     }
 
-    fn tile(&self, centres: &[Node], rows: Range<usize>, k: usize, by: Similarity) -> Vec<TopK> {
-        let vectors: Vec<&[f32]> = centres.iter().map(|&node| self.vector(node)).collect();
-        let norms: Vec<f32> = vectors.iter().map(|vector| norm(vector)).collect();
-        let mut best = vec![TopK::default(); centres.len()];
+    fn tile(&self, queries: &[Query], rows: Range<usize>, k: usize, by: Similarity) -> Vec<TopK> {
+        let mut best = vec![TopK::default(); queries.len()];
         for row in rows.start as Node..rows.end as Node {
             let vector = self.vector(row);
             let norm = if by == Similarity::Cosine { norm(vector) } else { 1.0 };
-            for (at, best) in best.iter_mut().enumerate() {
-                if centres[at] == row {
+            for (query, best) in queries.iter().zip(&mut best) {
+                if query.node == Some(row) {
                     continue;
                 }
                 let similarity = match by {
-                    Similarity::Dot => dot(vectors[at], vector),
-                    Similarity::Cosine => cosine(vectors[at], vector, norms[at], norm),
+                    Similarity::Dot => dot(query.vector, vector),
+                    Similarity::Cosine => cosine(query.vector, vector, query.norm, norm),
                 };
                 best.offer(key(similarity, row), k);
             }
@@ -156,6 +184,17 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_vector_finds_the_node_that_has_it() {
+        let ids = crate::graph::NodeIds::Range { start: 0, len: 3 };
+        let embedding = Embedding::new(ids, 2, vec![1.0, 0.0, 1.0, 1.0, 0.0, -2.0]).unwrap();
+        let found = embedding.neighbours_of_vectors(&[2.0, 0.0, 0.0, -1.0], 2, Similarity::Cosine);
+        assert_eq!(found[0], [(0, 1.0), (1, std::f32::consts::FRAC_1_SQRT_2)]);
+        assert_eq!(found[1], [(2, 1.0), (0, 0.0)]);
+        assert_eq!(embedding.neighbours(0, 1, Similarity::Cosine), found[0][1..]);
+        assert!(embedding.neighbours_of_vectors(&[], 2, Similarity::Dot).is_empty());
+    }
 
     #[test]
     fn keys_order_by_similarity_then_row() {

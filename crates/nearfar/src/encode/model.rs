@@ -42,6 +42,11 @@ impl NetworkModel {
         self.dim
     }
 
+    /// How the network was trained: resolved settings, seed, version and the fingerprint of the graph.
+    pub fn provenance(&self) -> &Map<String, Value> {
+        &self.provenance
+    }
+
     /// The vectors of the nodes of a graph, from their features; those of training before smoothing.
     pub fn apply(&self, graph: &Arc<Graph>, features: &Arc<Features>) -> Result<Embedding> {
         if features.width() != self.features {

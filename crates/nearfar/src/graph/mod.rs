@@ -25,7 +25,7 @@ pub(crate) use ids::integer;
 pub use ids::{NodeIds, StringIds};
 pub use labels::{Labels, Split, Splits};
 pub use lengths::Distance;
-pub use pack::{PackConfig, Packed, open_packed, pack};
+pub use pack::{PackConfig, Packed, open_packed, pack, packed_record};
 pub use read::{
     Column, Header, InputFormat, ReadOptions, Separator, known_ends, known_weight, read,
 };

@@ -11,6 +11,7 @@ mod hop_index;
 mod numbers;
 mod page;
 mod points;
+mod record;
 mod shown;
 
 use std::io::Write;
@@ -31,6 +32,7 @@ use against::Kept;
 pub use columns::Columns;
 use hop_index::HopIndex;
 use points::Points;
+pub use record::record;
 use shown::Shown;
 
 /// Settings of a report.

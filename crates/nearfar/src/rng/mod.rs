@@ -55,6 +55,8 @@ pub enum Purpose {
     Fold = 23,
     /// Projections to the plane.
     Projection = 40,
+    /// Seeds of the processes that draw with copies of one sampler.
+    Process = 50,
 }
 
 /// One stream of random numbers.

@@ -19,7 +19,7 @@ use super::super::storage::{Direction, Storage, difference};
 use super::super::{Dropped, Node, NodeIds, Origin, ReadOptions, StringIds};
 use super::format::Writer;
 use super::rows::{Failure, Ranges};
-use super::{PackConfig, write_ids};
+use super::{PackConfig, write_ids, write_record};
 use crate::budget::format_bytes;
 use crate::error::{Error, Problem, Result};
 use crate::file::{check_not_input, write_whole};
@@ -65,6 +65,7 @@ pub(super) fn pack(
                 std::io::Error::other("the edges cannot be sorted")
             }
         })?;
+        write_record(&mut out, options)?;
         out.finish()
     });
     match failed {

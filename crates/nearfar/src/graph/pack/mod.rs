@@ -15,6 +15,7 @@
 //! | `ids.text` | u8 | the ids, one after the other, in UTF-8 |
 //! | `ids.ends` | u64 | the end of each id in `ids.text` |
 //! | `ids.slots` | u32 | the hash index of ids (`mapped_ids`) |
+//! | `record` | u8 | how the file was made, as JSON: see [`packed_record`] |
 
 mod edges;
 mod format;
@@ -25,6 +26,7 @@ use std::io;
 use std::path::Path;
 
 use rayon::prelude::*;
+use serde_json::{Map, Value, json};
 
 use super::directed::Incoming;
 use super::mapped_ids::{MappedIds, slots};
@@ -38,6 +40,9 @@ use crate::memory::{Array, Mapped};
 use format::{Container, Writer, check_machine};
 
 pub(super) use format::MAGIC;
+
+/// The section that says how the file was made.
+const RECORD: &str = "record";
 
 /// What packing may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +106,7 @@ pub fn pack(
     }
     check_not_input(output, &[path.to_owned()])?;
     let Dataset { graph, dropped, origin, notes, .. } = read(source, options)?;
-    graph.write_packed(output)?;
+    graph.write_with(output, options)?;
     Ok(Packed { graph: open_packed(output)?, dropped, origin, notes })
 }
 
@@ -112,6 +117,15 @@ pub fn pack(
 pub fn open_packed(path: &Path) -> Result<Graph> {
     let container = container(path)?;
     graph(&container).map_err(|reason| Error::file(path, reason))
+}
+
+/// How a packed graph was made: the `version` of the program, and under `read` the options of reading
+/// that differ from their defaults. Empty for files of programs that kept no record.
+pub fn packed_record(path: &Path) -> Result<Map<String, Value>> {
+    let record: Option<Array<u8>> =
+        container(path)?.optional(RECORD).map_err(|reason| Error::file(path, reason))?;
+    // A record that this version does not understand says nothing.
+    Ok(record.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default())
 }
 
 /// Reads a packed graph: every byte of it, at the speed of memory, so that no damage goes unnoticed.
@@ -213,6 +227,10 @@ fn check_ends(offsets: &[usize], ends: &[Node], name: &str) -> Result<(), String
 impl Graph {
     /// Writes the graph to a packed file, which [`read`](super::read()) reads like any other format.
     pub fn write_packed(&self, path: &Path) -> Result<()> {
+        self.write_with(path, &ReadOptions::default())
+    }
+
+    fn write_with(&self, path: &Path, options: &ReadOptions) -> Result<()> {
         check_machine().map_err(|reason| Error::unwritable(path, reason))?;
         write_whole(path, |out| {
             let mut out = Writer::new(out)?;
@@ -229,9 +247,21 @@ impl Graph {
                 out.section("incoming.offsets", offsets)?;
             }
             out.section("offsets", &self.offsets)?;
+            write_record(&mut out, options)?;
             out.finish()
         })
     }
+}
+
+fn write_record(out: &mut Writer, options: &ReadOptions) -> io::Result<()> {
+    let fields = |options: &ReadOptions| match serde_json::to_value(options) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let (mut given, defaults) = (fields(options), fields(&ReadOptions::default()));
+    given.retain(|name, value| defaults.get(name) != Some(value));
+    let record = json!({ "version": env!("CARGO_PKG_VERSION"), "read": given });
+    out.section(RECORD, record.to_string().as_bytes())
 }
 
 fn write_ids(out: &mut Writer, ids: &NodeIds) -> io::Result<()> {
