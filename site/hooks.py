@@ -1,10 +1,11 @@
-"""Hooks of mkdocs: pages that are not in docs/, links between files of the repository, the reference of
-the command line.
+"""Hooks of mkdocs: pages that are not in docs/, links between files of the repository, and lists of all
+commands and of all names of the Python package.
 
 Documents link to each other as files of the repository, so that they can be read there. On the site, a link
 to a file that is a page leads to the page, one to another file to the repository; every file must exist.
 """
 
+import ast
 import itertools
 import json
 import os
@@ -29,8 +30,8 @@ PAGES = {
 }
 # Recorded runs: a page each, with its figures and tables.
 RUNS = ["2026-11-15-rivals", "2026-11-17-scores"]
-COMMAND_LINE = "reference/command-line.md"
 COMMANDS = "<!-- the commands: site/hooks.py lists them here -->"
+PACKAGE = "<!-- the package: site/hooks.py lists it here -->"
 
 
 def _run_files():
@@ -68,7 +69,10 @@ def on_page_markdown(markdown, page, config, files):
             # Lines that rustdoc hides.
             parts[at] = re.sub(r"^# .*\n", "", parts[at], flags=re.MULTILINE)
     text = "".join(parts)
-    return text.replace(COMMANDS, commands()) if uri == COMMAND_LINE else text
+    for marker, listed in [(COMMANDS, commands), (PACKAGE, package)]:
+        if marker in text:
+            text = text.replace(marker, listed())
+    return text
 
 
 def _links(text, source, uri, config):
@@ -98,6 +102,14 @@ def _links(text, source, uri, config):
         return f"{image}[{label}]({page}{anchor})"
 
     return re.sub(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)", replace, text)
+
+
+def package():
+    """Every public name of the Python package, for mkdocstrings: functions, then classes."""
+    module = ast.parse((ROOT / "crates/nearfar-py/python/nearfar/__init__.py").read_text("utf-8"))
+    assigned = (it for it in module.body if isinstance(it, ast.Assign) and it.targets[0].id == "__all__")
+    names = ast.literal_eval(next(assigned).value)
+    return "\n\n".join(f"::: nearfar.{name}" for name in sorted(names, key=lambda it: (it[0].isupper(), it)))
 
 
 def commands():
