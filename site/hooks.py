@@ -149,4 +149,7 @@ def _help(entry):
 
 
 def _cell(text):
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    """Text for a cell of a table: what is not code must not be taken for markup."""
+    parts = " ".join(text.split()).split("`")
+    parts[::2] = [it.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*") for it in parts[::2]]
+    return "`".join(parts)
