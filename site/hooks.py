@@ -120,36 +120,34 @@ def commands():
 
 
 def _command(command):
-    yield from [f"## nearfar {command['name']}", "", f"{_cell(command['about'])}.", ""]
+    yield from [f"## nearfar {command['name']}", "", f"{_text(command['about'])}.", ""]
     yield from ["```sh", *command["examples"], "```", ""]
-    entries = [it for it in command["arguments"] + command["options"] if it["heading"] != "General"]
-    for heading, group in itertools.groupby(entries, lambda it: it["heading"] or "Arguments"):
-        yield from [f"### {heading} {{ #{command['name']}-{heading.lower()} }}", "", "| | |", "|---|---|"]
-        yield from (f"| {_name(entry)} | {_help(entry)} |" for entry in group)
-        yield ""
+    groups = {}
+    for entry in command["arguments"] + command["options"]:
+        groups.setdefault(entry["heading"] or "Arguments", []).append(entry)
+    for heading, entries in groups.items():
+        if heading != "General":
+            yield from [f"### {heading} {{ #{command['name']}-{heading.lower()} }}", ""]
+            yield from itertools.chain.from_iterable(map(_entry, entries))
 
 
-def _name(entry):
-    if entry["heading"] is None:
-        return f"`{entry['value'] or entry['name'].upper()}`"
-    short = f"`-{entry['short']}`, " if entry["short"] else ""
+def _entry(entry):
+    """An item of a list of definitions."""
     value = f" {entry['value']}" if entry["value"] else ""
-    return f"{short}`--{entry['name']}{value}`"
-
-
-def _help(entry):
-    text = f"{_cell(entry['help'])}."
-    if entry["choices"]:
-        choices = (f"`{it['name']}`" + (f": {_cell(it['help'])}" if it["help"] else "") for it in entry["choices"])
-        text += "<ul>" + "".join(f"<li>{it}</li>" for it in choices) + "</ul>"
+    short = f"`-{entry['short']}`, " if entry["short"] else ""
+    name = f"{short}`--{entry['name']}{value}`" if entry["heading"] else f"`{value.strip()}`"
     default = entry["default_text"]
     if default is None and entry["default"] not in (None, False):
         default = f"`{entry['default']}`"
-    return text + (f" Default: {_cell(default)}." if default else "")
+    default = f" Default: {_text(default)}." if default else ""
+    yield from [name, f":   {_text(entry['help'])}.{default}", ""]
+    for choice in entry["choices"]:
+        yield f"    - `{choice['name']}`" + (f": {_text(choice['help'])}" if choice["help"] else "")
+    yield ""
 
 
-def _cell(text):
-    """Text for a cell of a table: what is not code must not be taken for markup."""
+def _text(text):
+    """One line, in which what is not code is not taken for markup."""
     parts = " ".join(text.split()).split("`")
-    parts[::2] = [it.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*") for it in parts[::2]]
+    parts[::2] = [it.replace("<", "&lt;").replace("*", "\\*") for it in parts[::2]]
     return "`".join(parts)
