@@ -70,15 +70,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     code
 }
 
-/// All commands and options, as clap describes them.
-pub fn command() -> clap::Command {
-    Cli::command()
-}
-
 fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<(Cli, clap::ArgMatches), clap::Error> {
-    let matches = command().try_get_matches_from(arguments)?;
+    let matches = Cli::command().try_get_matches_from(arguments)?;
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
