@@ -5,6 +5,7 @@
 //! the same options give the same bytes as on the command line.
 
 mod cluster;
+mod command;
 mod embedding;
 mod error;
 mod evaluate;
@@ -24,6 +25,8 @@ mod _nearfar {
 
     #[pymodule_export]
     use crate::cluster::{Run, Tasks, begin};
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::embedding::{Embedding, embed};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-#![doc = include_str!("../../../README.md")]
+#![doc = include_str!("../README.md")]
 
 pub mod error;
 
@@ -44,7 +44,12 @@ pub use error::{Error, Result};
 pub use pipeline::{BuildBackend, Parts, embed, embed_with};
 pub use update::update;
 
-/// The recipes of CONTRIBUTING.md, compiled and run as documentation tests.
+// The code of these pages, compiled and run as documentation tests.
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;

@@ -10,6 +10,7 @@ import numpy.typing as npt
 VERSION: str
 
 def defaults() -> str: ...
+def run_command(arguments: list[str]) -> int: ...
 def embed(
     graph: Graph,
     options: str,

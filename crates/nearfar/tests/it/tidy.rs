@@ -66,3 +66,26 @@ fn modules_use_only_modules_above_them() {
         }
     }
 }
+
+/// The version of all packages, in Cargo.toml of the workspace, and every place that repeats it.
+#[test]
+fn there_is_one_version() {
+    let root = crates().parent().unwrap().to_owned();
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let manifest = read("Cargo.toml");
+    assert!(manifest.contains(&format!("\nversion = \"{version}\"\n")));
+    let own: Vec<&str> =
+        manifest.lines().filter(|line| line.contains("path = \"crates/")).collect();
+    assert!(own.len() >= 4);
+    for line in own {
+        assert!(line.contains(&format!("version = \"{version}\"")), "Cargo.toml: {line}");
+    }
+    for entry in fs::read_dir(crates()).unwrap() {
+        let manifest = fs::read_to_string(entry.unwrap().path().join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("\nversion.workspace = true\n"), "{manifest}");
+    }
+    assert!(read("CITATION.cff").contains(&format!("\nversion: {version}\n")), "CITATION.cff");
+    assert!(read("CHANGELOG.md").contains(&format!("\n## {version}")), "CHANGELOG.md");
+    assert!(read("crates/nearfar-py/pyproject.toml").contains("dynamic = [\"version\"]"));
+}
