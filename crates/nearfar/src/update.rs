@@ -53,6 +53,7 @@ pub fn update(
     let parts = Parts { init: Some(old), ..Default::default() };
     let updated = changes.count(old);
     let embedding = embed_changes(graph, settings, budget, parts, Some(&changes), sink)?;
+    embedding.check_finite()?;
     let mut record = embedding.provenance().clone();
     record.insert("updated".to_owned(), serde_json::to_value(updated).unwrap_or_default());
     Ok((embedding.with_provenance(record), updated))

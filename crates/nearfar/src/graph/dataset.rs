@@ -177,8 +177,9 @@ impl Dataset {
 /// A field as it is written: in quotes if it would be read as something else without them, such as
 /// one that holds the separator.
 fn quoted(field: &str, separator: char) -> Cow<'_, str> {
-    let is_plain = !field.contains(['\t', separator])
-        && !field.starts_with(['"', '#', '%'])
+    // A quote within a field would hide separators after it.
+    let is_plain = !field.contains(['\t', '"', separator])
+        && !field.starts_with(['#', '%'])
         && field.trim_ascii().len() == field.len();
     if is_plain {
         return Cow::Borrowed(field);

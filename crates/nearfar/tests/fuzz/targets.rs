@@ -1,6 +1,9 @@
 //! What is fuzzed: functions of a few bytes that must neither panic nor hang nor ask for much more
 //! memory than their input. `main.rs` runs them in `cargo test`, `fuzz/` with libFuzzer.
 
+#[path = "training.rs"]
+mod training;
+
 use std::fs;
 use std::ops::ControlFlow;
 use std::panic::PanicHookInfo;
@@ -11,14 +14,15 @@ use nearfar::Budget;
 use nearfar::embedding::{Embedding, Format};
 use nearfar::encode::{Features, NetworkModel};
 use nearfar::graph::{
-    Dataset, Distance, EdgeList, Graph, Header, Labels, Node, NodeIds, Origin, PackConfig,
-    ReadOptions, Repeats, Split, pack, read,
+    Dataset, Distance, EdgeList, Graph, Header, Labels, Node, NodeIds, PackConfig, ReadOptions,
+    Repeats, Split, pack, read,
 };
 use nearfar::report::{Columns, ReportConfig, Subject, report};
 use nearfar::simd::{InstructionSet, LANES};
 use nearfar::train::stream::kernel::{Pair, PairRows, Step, train_pairs};
 use nearfar::train::{Checkpoint, Event, Settings, Sink, TrainPlan};
 use sha2::{Digest, Sha256};
+use training::training;
 
 /// A target: its name, what it does with an input, and whether memory is bounded by the input.
 pub(crate) struct Target {
@@ -445,67 +449,5 @@ fn kernels(data: &[u8]) {
             };
             assert!(close(&found.1, &centres) && close(&found.2, &others), "{}", set.name());
         }
-    }
-}
-
-/// Trains a small random graph with random settings, and updates the vectors after edges went: the
-/// same on one and on three threads. The first byte chooses directions and lengths.
-fn training(data: &[u8]) {
-    let (edges, options) = split(data);
-    let Some((first, edges)) = edges.split_first() else { return };
-    let graph = |taken: usize| small_graph(&edges[..edges.len().min(taken)], *first);
-    let (Some(graph), Some(fewer)) = (graph(600), graph(500)) else { return };
-    let mut settings = Settings::default();
-    let options = options.unwrap_or_default();
-    if settings.merge(&file("options.toml", options), |_| false).is_err() {
-        return;
-    }
-    // What takes long without new code being reached.
-    let train = &mut settings.train;
-    train.dim = train.dim.min(40);
-    train.epochs = Some(train.epochs.unwrap_or(2).min(2));
-    train.walks = train.walks.map(|walks| walks.min(4));
-    train.walk_length = train.walk_length.map(|length| length.min(30));
-    train.context = train.context.map(|context| context.min(12));
-    train.k = train.k.map(|k| k.min(20));
-    let budget = Budget { memory: 200_000_000, ..Default::default() };
-    let trained = on_one_and_three_threads(|| nearfar::embed(&graph, &settings, &budget, &mut ()));
-    if let Some(old) = trained {
-        let update = || nearfar::update(&old, &fewer, Some(&graph), &settings, &budget, &mut ());
-        on_one_and_three_threads(|| update().map(|(vectors, _)| vectors));
-    }
-}
-
-/// A graph of 40 nodes whose edges are pairs of bytes.
-fn small_graph(edges: &[u8], options: u8) -> Option<Arc<Graph>> {
-    let pairs = edges.as_chunks::<2>().0.iter();
-    let pairs: Vec<(Node, Node)> =
-        pairs.map(|[a, b]| (Node::from(a % 40), Node::from(b % 40))).collect();
-    let weights = pairs.iter().map(|(a, b)| (a * b % 5) as f32).collect();
-    let weights = (options & 2 != 0).then_some(weights);
-    let ids = NodeIds::Range { start: 0, len: 40 };
-    let origin = Origin { directed: options & 1 != 0, ..Origin::default() };
-    let graph = EdgeList { pairs, weights, ids }.dataset(origin).ok()?.graph;
-    Some(Arc::new(if options & 4 == 0 { graph } else { graph.with_weights_as_lengths() }))
-}
-
-/// The vectors of a run, if it succeeds: the same, or the same error, on one and on three threads.
-fn on_one_and_three_threads(
-    run: impl Fn() -> nearfar::Result<Embedding> + Sync,
-) -> Option<Embedding> {
-    let [one, three] = [1, 3].map(|threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        pool.install(&run)
-    });
-    match (one, three) {
-        (Ok(one), Ok(three)) => {
-            assert_eq!(one.vectors(), three.vectors());
-            Some(one)
-        }
-        (Err(one), Err(three)) => {
-            assert_eq!(one.to_string(), three.to_string());
-            None
-        }
-        (one, three) => panic!("{:?} and {:?}", one.err(), three.err()),
     }
 }

@@ -8,6 +8,8 @@ use nearfar::negative::{NegativeConfig, Negatives};
 use nearfar::train::{L2, Model, Settings, TrainConfig, Trainer, Updated};
 use nearfar::{Budget, Error, Parts, Result, embed_with};
 
+use crate::graphs::directed;
+
 fn settings() -> Settings {
     let train = TrainConfig { dim: 16, ..Default::default() };
     Settings { train, ..Default::default() }
@@ -184,6 +186,23 @@ fn other_settings_and_nodes_without_edges() {
     let lonely = Arc::new(EdgeList { pairs, weights: None, ids }.build().unwrap().0);
     let (new, _) = update(&train(&before, &settings()), &lonely, None, &settings()).unwrap();
     assert!(row(&new, "60").iter().all(|value| value.is_finite()));
+}
+
+/// Arcs lead from the nodes 0 to 19 to the others, which no arc leaves.
+#[test]
+fn sinks_of_directed_graphs_get_finite_vectors() {
+    let graph = |arcs: Node| {
+        let pairs: Vec<(Node, Node)> =
+            (0..arcs).map(|k| (k % 20, 20 + (k + k / 20 * 7) % 20)).collect();
+        Arc::new(directed(40, &pairs))
+    };
+    let (before, now) = (graph(100), graph(80));
+    let old = train(&before, &settings());
+    for before in [None, Some(&*before)] {
+        let (new, updated) = update(&old, &now, before, &settings()).unwrap();
+        assert_eq!(updated.moved > 0, before.is_some());
+        assert!(new.check_finite().is_ok());
+    }
 }
 
 #[test]

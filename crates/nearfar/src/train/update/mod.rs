@@ -110,7 +110,10 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph, centres: usize) -> u64 {
         _ => Walk::bytes(graph),
     };
     // Smoothing holds up to three lists of rows, of at most all nodes, and the result.
-    let smoothing = if plan.smoothing == 0 { 0 } else { product([n, 2, plan.dim, 4]) };
+    let smoothing = match plan.smoothing {
+        0 => 0,
+        _ => sum([product([n, 2, plan.dim, 4]), graph.undirected_bytes()]),
+    };
     sum([
         product([n, stride, 4]),
         product([centres, stride, 4]).max(smoothing),
@@ -340,7 +343,9 @@ impl Backend for Update<'_> {
         let (dim, stride, changes) = (self.plan.dim, self.stride, self.changes);
         let changed: Vec<Node> = changes.nodes().collect();
         let times = self.plan.smoothing;
-        let smooth = filtered(self.graph, &self.table, (dim, stride), &changed, times);
+        // Without directions, as at the end of a whole run.
+        let both_ways = self.graph.to_undirected();
+        let smooth = filtered(&both_ways, &self.table, (dim, stride), &changed, times);
         let mut vectors = vec![0.0; self.graph.nodes() * dim];
         for (row, known) in vectors.chunks_exact_mut(dim).zip(&changes.known) {
             if let Some(known) = *known {
