@@ -176,7 +176,7 @@ mod tests {
             Tensor { name: "table", dtype: Dtype::F32, shape: vec![2, 2], write: &rows },
             Tensor { name: "text", dtype: Dtype::U8, shape: vec![3], write: &text },
         ];
-        write(&path, &metadata(), &tensors).unwrap();
+        write(&path, &metadata(), &tensors).unwrap().commit().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
         let read: BTreeMap<_, _> = header.metadata().clone().unwrap().into_iter().collect();
@@ -187,9 +187,9 @@ mod tests {
         let floats = table.data().as_chunks().0.iter().map(|&float| f32::from_le_bytes(float));
         assert_eq!(floats.collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(read.tensor("text").unwrap().data(), b"abc");
-        write(&path, &metadata(), &tensors).unwrap();
+        write(&path, &metadata(), &tensors).unwrap().commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "the same bytes every time");
-        write(&path, &BTreeMap::new(), &tensors[1..]).unwrap();
+        write(&path, &BTreeMap::new(), &tensors[1..]).unwrap().commit().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert!(SafeTensors::read_metadata(&bytes).unwrap().1.metadata().is_none());
     }

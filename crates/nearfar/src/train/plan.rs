@@ -380,7 +380,7 @@ impl TrainPlan {
         let planned = || self.negatives.summary();
         let negatives = if self.custom_negatives { "custom".to_owned() } else { planned() };
         let memory = format_bytes(self.memory);
-        let disk = self.scratch.as_ref().map_or("", |_| " · vectors in files");
+        let disk = if self.scratch.is_some() { " · vectors in files" } else { "" };
         format!("negatives: {negatives} · memory {memory}{disk} · {work}")
     }
 

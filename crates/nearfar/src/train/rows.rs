@@ -100,7 +100,7 @@ impl Rows<'_> {
     /// A value of each chunk, in order.
     pub(crate) fn map<T: Send>(&self, f: impl Fn(usize, &[f32]) -> T + Sync) -> Result<Vec<T>> {
         let chunks = (0..self.chunks().count()).into_par_iter();
-        chunks.map(|at| Ok(f(at, &*self.chunk(at)?))).collect()
+        chunks.map(|at| Ok(f(at, &self.chunk(at)?))).collect()
     }
 
     /// Changes chunks, and returns a value of each.
@@ -162,7 +162,7 @@ impl Rows<'_> {
                 }
             }
         };
-        self.update(store).map(|_| ())
+        self.update(store).map(drop)
     }
 }
 

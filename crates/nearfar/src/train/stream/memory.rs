@@ -30,7 +30,7 @@ pub(in crate::train) fn disk_bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     // The pairs of the present stage and of the next one, or those of some blocks and one of them as
     // it is written.
     let share = |parts: usize| pairs(plan, n).div_ceil(parts.max(1) as u64);
-    let stages = product([4, 4]).saturating_mul(share(order.parts() * order.parts()));
+    let stages = share(order.parts() * order.parts()).saturating_mul(16);
     let some = at_a_time().min(blocks);
     let of_block = Buckets::bytes(blocks as u64, share(blocks));
     let sampled = of_block.saturating_mul(some as u64 + 1);

@@ -179,7 +179,7 @@ impl Backend for Stream<'_> {
             return Err(Error::conflict("the checkpoint is of another graph or of other settings"));
         };
         let (contexts, _) = contexts.as_chunks::<4>();
-        let contexts = contexts.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        let mut contexts = contexts.iter().map(|bytes| f32::from_le_bytes(*bytes));
         let finite =
             vectors.iter().all(|value| value.is_finite()) && contexts.clone().all(f32::is_finite);
         let restored = self.l2.restore(numbers.map(f64::from_le_bytes));
@@ -190,7 +190,7 @@ impl Backend for Stream<'_> {
         let padding = vec![0.0; stride - dim];
         let row = |vector: &[f32]| [vector, &padding].concat();
         self.store.write(0, &mut vectors.chunks_exact(dim).flat_map(row))?;
-        self.store.write(1, &mut contexts.into_iter())
+        self.store.write(1, &mut contexts)
     }
 
     fn smooth(&mut self, times: usize) -> Result<bool> {
