@@ -154,7 +154,7 @@ pub(crate) fn defaults() -> String {
     let mut negatives = fields(&NegativeConfig::default());
     let mut measure = fields(&MeasureConfig::default());
     measure.retain(|name, _| !negatives.contains_key(name));
-    let law: Map<String, Value> = negatives.remove_entry("negatives").into_iter().collect();
+    let law: Map<String, Value> = negatives.shift_remove_entry("negatives").into_iter().collect();
     let (threads, memory) = (fields(&Threads::default()), fields(&Memory::default()));
     serde_json::json!({
         "train": of(&[&fields(&TrainConfig::default())]),

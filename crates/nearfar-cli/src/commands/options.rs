@@ -5,7 +5,7 @@
 use std::any::TypeId;
 use std::path::PathBuf;
 
-use clap::builder::StyledStr;
+use clap::builder::{Str, StyledStr};
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use nearfar::distance::Far;
 use nearfar::evaluate::InverseL2;
@@ -127,7 +127,7 @@ fn entry(arg: &Arg) -> Entry {
 /// choices.
 fn types(arg: &Arg) -> (&'static [&'static str], &'static [&'static str]) {
     let names = arg.get_value_names().unwrap_or_default();
-    match names.first().map(|name| name.as_str()) {
+    match names.first().map(Str::as_str) {
         Some("SIZE") => return (&["size"], &[]),
         Some("N|all") => return (&["integer"], &["all"]),
         _ => {}

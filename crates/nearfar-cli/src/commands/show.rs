@@ -115,8 +115,9 @@ impl Shown {
         sizes.extend(self.edges.map(|edges| counted(edges, "edge")));
         sizes.extend(self.dim.map(|dim| counted(dim, "dimension")));
         let mut text = format!("{}: {}, {}\n", self.file, self.kind, sizes.join(", "));
+        // Writing to a String cannot fail.
         if let Some(note) = self.note {
-            text += &format!("  {note}\n");
+            let _ = writeln!(text, "  {note}");
         }
         let head = [("version", &self.version), ("graph", &self.graph), ("seed", &self.seed)];
         let head = head.into_iter().filter(|(_, value)| !value.is_null());
@@ -125,7 +126,6 @@ impl Shown {
         let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, value) in lines {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            // Writing to a String cannot fail.
             let _ = writeln!(text, "  {name:width$}  {value}");
         }
         text

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._distances import distances, stats
 from ._embedding import Embedding, load
 from ._evaluate import classify, links, measure
-from ._graph import Graph, distances, stats, synth
+from ._graph import Graph
 from ._nearfar import VERSION as __version__
 from ._report import report
 from ._results import Classification, LinkScores, Measures, Summary
 from ._sampler import NegativeSampler
+from ._synth import synth
 from ._train import apply, embed
 
 if TYPE_CHECKING:

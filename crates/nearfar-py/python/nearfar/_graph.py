@@ -1,4 +1,4 @@
-"""Graphs: construction, statistics, distances and synthetic graphs."""
+"""Graphs: construction from files and from the objects of other libraries."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from ._edges import Edges
 from ._ids import Ids
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._keywords import Distance, GraphOptions, InputFormat, Repeats
+    from ._keywords import Distance, InputFormat, Repeats
 
 #: How the weights of repeated edges are merged, in messages.
 _MERGED = {"sum": "the sum", "max": "the larger", "min": "the smaller", "first": "the first"}
@@ -172,7 +170,7 @@ class Graph:
             for note in self._engine.notes:
                 _warn(f"{self._source}: {note}")
             self._ids = engine_ids(self._engine, self._engine.nodes)
-            self._labels, self._splits = _labels(self._engine), self._engine.splits
+            self._labels, self._splits = labels_of(self._engine), self._engine.splits
         else:
             self._source = _type_name(graph)
             graph = list(graph) if isinstance(graph, Iterator) else graph
@@ -289,152 +287,6 @@ class Graph:
         return _unpickled, (*state, self.directed, self._engine.edge_lengths())
 
 
-@_options.documented("graph")
-def distances(
-    graph: Any, sources: Any, **options: Unpack[GraphOptions]
-) -> npt.NDArray[np.int32] | npt.NDArray[np.float64]:
-    """Compute distances from given nodes to all nodes, along the arcs of a directed graph.
-
-    Parameters
-    ----------
-    graph : Graph or graph-like
-        Anything that ``Graph`` accepts.
-    sources : node id or list of node ids
-        Nodes to measure from.
-    **options
-        Keyword arguments of ``Graph``.
-
-    Returns
-    -------
-    array of int32, shape (len(sources), n), or (n,) for a single node
-        Number of edges on a shortest path, −1 where there is no path. Columns are in the order of
-        ``Graph(graph).nodes``. Where distances are lengths, an array of float64: the sum of the
-        lengths, infinite where there is no path.
-
-    Examples
-    --------
-    >>> import nearfar
-    >>> nearfar.distances([("a", "b"), ("b", "c"), ("x", "y")], ["a", "c"])
-    array([[ 0,  1,  2, -1, -1],
-           [ 2,  1,  0, -1, -1]], dtype=int32)
-    >>> nearfar.distances([("a", "b"), ("b", "c")], "b")
-    array([1, 0, 1], dtype=int32)
-    >>> nearfar.distances([("a", "b", 2.5), ("b", "c", 0.5)], "a", distance="length")
-    array([0. , 2.5, 3. ])
-    """
-    converted = as_graph("distances()", graph, options)
-    engine, ids = converted._engine, converted._ids
-    measured = engine.distances if converted.distance == "hops" else engine.lengths
-    if isinstance(sources, (str, bytes)) or not hasattr(sources, "__len__"):
-        return measured(np.array([ids.row(sources)])).reshape(-1)
-    return measured(ids.rows(sources))
-
-
-@_options.documented("graph")
-def stats(
-    graph: Any, *, sources: int | None = None, seed: int = 0, **options: Unpack[GraphOptions]
-) -> dict[str, Any]:
-    """Compute sizes, components and the distribution of hop distances.
-
-    The result has the fields that ``nearfar stats --json`` prints.
-
-    Parameters
-    ----------
-    graph : Graph or graph-like
-        Anything that ``Graph`` accepts.
-    sources : int, default=None
-        Number of random nodes from which distances are counted. ``None`` counts from all nodes, or
-        from 1024 in graphs where all would take minutes.
-    seed : int, default=0
-        Seed of the random choice of nodes.
-    **options
-        Keyword arguments of ``Graph``.
-
-    Returns
-    -------
-    dict
-        Among others ``nodes``, ``edges_undirected``, ``edges_directed``, ``classes``, ``diameter``
-        (hops), ``mean_degree``, ``components``, ``largest_component``, ``isolated``,
-        ``mean_distance`` (hops) and ``distance_histogram``, the number of ordered pairs of nodes by
-        distance.
-
-    Examples
-    --------
-    >>> import nearfar
-    >>> stats = nearfar.stats("builtin:karate")
-    >>> stats["nodes"], stats["edges_undirected"], stats["diameter"], stats["classes"]
-    (34, 78, 5, 2)
-    >>> stats["distance_histogram"]
-    {1: 156, 2: 530, 3: 274, 4: 146, 5: 16}
-    """
-    found: dict[str, Any] = json.loads(as_graph("stats()", graph, options)._engine.stats(sources, seed))
-    pairs = found["distance_histogram"].items()
-    return {**found, "distance_histogram": {int(hops): count for hops, count in pairs}}
-
-
-def synth(
-    preset: str | None = None,
-    *,
-    exponent: float | None = None,
-    nodes: int | None = None,
-    classes: int | None = None,
-    join: str | None = None,
-    mean_degree: float | None = None,
-    seed: int = 0,
-) -> Graph:
-    """Generate a synthetic graph with labels and splits.
-
-    Parameters
-    ----------
-    preset : {"sparse", "moderate", "dense"}, default=None
-        One of the three synthetic graphs of the paper. Exactly one of ``preset`` and ``exponent``
-        must be set.
-    exponent : float, default=None
-        Exponent of the power law of the degrees, above 1.
-    nodes : int, default=None
-        Number of nodes. ``None`` takes 2000.
-    classes : int, default=None
-        Number of classes. ``None`` takes the preset's: 7, 5 or 4; 5 with ``exponent``.
-    join : {"pairs", "star"}, default=None
-        How components are connected: random nodes of two components at a time, or a random node of
-        each to one node of the largest. ``None`` takes the preset's: ``"pairs"``, ``"pairs"`` or
-        ``"star"``; ``"pairs"`` with ``exponent``.
-    mean_degree : float, default=None
-        Target mean degree: of 64 draws of the degrees, the closest is used. ``None`` takes the
-        preset's: 2.49, 6.03 or 15.24; with ``exponent``, the first draw.
-    seed : int, default=0
-        Random seed.
-
-    Returns
-    -------
-    Graph
-        With ``labels`` and ``splits``.
-
-    Examples
-    --------
-    >>> import nearfar
-    >>> graph = nearfar.synth("sparse", nodes=500)
-    >>> graph.num_nodes, sorted(set(graph.labels))
-    (500, ['0', '1', '2', '3', '4', '5', '6'])
-    """
-    if (preset is None) == (exponent is None):
-        raise TypeError("synth() expects either a preset, 'sparse', 'moderate' or 'dense', or an exponent")
-    given = {
-        "exponent": exponent,
-        "nodes": nodes,
-        "classes": classes,
-        "join": join,
-        "mean_degree": mean_degree,
-        "seed": seed,
-    }
-    options = {name: value for name, value in given.items() if value is not None}
-    engine = _nearfar.synth(preset, _options.as_json(options))
-    graph = _from_engine(engine, Ids(range(engine.nodes)))
-    graph._source = "synth"
-    graph._labels, graph._splits = _labels(engine), engine.splits
-    return graph
-
-
 def as_graph(function: str, graph: Any, options: Mapping[str, Any]) -> Graph:
     """Converts the graph argument of a public function; ``function`` is its name in errors."""
     _options.check(function, options, _options.GRAPH)
@@ -549,7 +401,7 @@ def _warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
-def _labels(engine: _nearfar.Graph) -> list[Any] | None:
+def labels_of(engine: _nearfar.Graph) -> list[Any] | None:
     """The label of each node, or a tuple of labels for each if any node has several."""
     if engine.labels is None:
         return None
@@ -559,7 +411,7 @@ def _labels(engine: _nearfar.Graph) -> list[Any] | None:
     return [tuple(names[label] for label in labels) for labels in rows]
 
 
-def _from_engine(engine: _nearfar.Graph, ids: Ids) -> Graph:
+def from_engine(engine: _nearfar.Graph, ids: Ids) -> Graph:
     graph = Graph.__new__(Graph)
     graph._engine, graph._ids = engine, ids
     return graph
@@ -580,6 +432,6 @@ def _unpickled(
     if lengths is not None:
         by_length = _build(Edges(sources, targets, lengths, ids), as_directed=directed)
         engine = by_length.by_length(None if weights is None else engine)
-    graph = _from_engine(engine, ids)
+    graph = from_engine(engine, ids)
     graph._labels, graph._splits, graph._source = labels, splits, source
     return graph

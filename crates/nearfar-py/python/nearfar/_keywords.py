@@ -152,14 +152,6 @@ class LawOptions(TypedDict, total=False):
 
 class NegativesOptions(TypedDict, total=False):
     """
-    strategy : {"auto", "table", "levels"}, default="auto"
-        How exact distances are found:
-
-        - ``"auto"``: The faster one that fits memory and time
-        - ``"table"``: A table of all distances: n² bytes for hops, 4 n² for lengths; the fastest
-          draws
-        - ``"levels"``: A search from each centre: O(n) memory, slower draws
-
     gamma : float, default=1.0
         Exponent of the distance; negative values draw nearby nodes more often.
     degree_power : float, default=0.75
@@ -171,13 +163,21 @@ class NegativesOptions(TypedDict, total=False):
         Distance of nodes without a path, in hops or as a length; ``auto`` is one edge, the longest,
         more than the diameter; ``undirected``, in a directed graph, is the distance without the
         directions.
+    strategy : {"auto", "table", "levels"}, default="auto"
+        How exact distances are found:
+
+        - ``"auto"``: The faster one that fits memory and time
+        - ``"table"``: A table of all distances: n² bytes for hops, 4 n² for lengths; the fastest
+          draws
+        - ``"levels"``: A search from each centre: O(n) memory, slower draws
+
     """
 
-    strategy: Literal["auto", "table", "levels"]
     gamma: float
     degree_power: float
     landmarks: float | None
     far: float | Literal["auto", "undirected"]
+    strategy: Literal["auto", "table", "levels"]
 
 
 class RunOptions(TypedDict, total=False):
