@@ -177,15 +177,18 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let base = config.projection()?;
     let classify = config.classification(subject)?;
     let mut notes = Vec::new();
-    // The page searches the graph itself, by hops.
-    let by_hops = subject.graph.filter(|graph| graph.has_lengths());
-    let by_hops = by_hops.map(|graph| Arc::new(graph.without_lengths()));
-    let subject = &Subject { graph: by_hops.as_ref().or(subject.graph), ..*subject };
-    if by_hops.is_some() {
-        notes
-            .push("Edges have lengths; all distances on this page are numbers of hops.".to_owned());
-    }
     let numbers = numbers::numbers(subject, &classify, &mut notes)?;
+    let mut about_other = match subject.against {
+        Some(_) => numbers::against(subject, &classify)?,
+        None => Map::new(),
+    };
+    // The page searches the graph itself: by hops, and without directions.
+    let searched = subject.graph.filter(|graph| graph.has_lengths() || graph.is_directed());
+    let searched = searched.map(|graph| Arc::new(graph.without_lengths()).to_undirected());
+    if let (Some(_), Some(graph)) = (&searched, subject.graph) {
+        notes.push(numbers::note_of_search(graph));
+    }
+    let subject = &Subject { graph: searched.as_ref().or(subject.graph), ..*subject };
     let n = subject.embedding.nodes();
     let shown = Shown::new(subject, config.map_nodes, config.seed);
     let is_sample = shown.nodes.len() < n;
@@ -217,11 +220,10 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let mut against = Value::Null;
     if let (Some((name, other)), Some(kept)) = (subject.against, kept) {
         let other = if is_sample { &select(other)? } else { other };
-        let mut about = numbers::against(subject, &classify)?;
-        about.insert("name".to_owned(), name.into());
-        about.insert("kept".to_owned(), kept.about());
+        about_other.insert("name".to_owned(), name.into());
+        about_other.insert("kept".to_owned(), kept.about());
         let first = layouts.first_positions;
-        against = against::add(&mut points, other, &first, &base, about)?.into();
+        against = against::add(&mut points, other, &first, &base, about_other)?.into();
     }
     let about = [
         ("title", json!(config.title.as_deref().unwrap_or(subject.name))),

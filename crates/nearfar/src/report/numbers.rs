@@ -31,6 +31,7 @@ pub(super) fn numbers(
     let log = subject.log.map(read_log).transpose()?;
     let mut settings = settings(subject, log.as_deref().unwrap_or_default());
     resolve_far(&mut settings, subject);
+    notes.extend(note_of_update(&settings));
     if let Some(graph) = subject.graph {
         let sources = (graph.nodes() > MAX_EXACT).then_some(SOURCES);
         let classes = subject.labels.map(Labels::classes);
@@ -130,6 +131,30 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
     Ok(events)
 }
 
+/// How the distances from a selected node differ from those of the numbers.
+pub(super) fn note_of_search(graph: &Graph) -> String {
+    let (what, how) = match (graph.is_directed(), graph.has_lengths()) {
+        (true, true) => ("follow the arcs, by their lengths", "in hops, without directions"),
+        (true, false) => ("follow the arcs", "without directions"),
+        (false, _) => ("are lengths of paths", "in hops"),
+    };
+    format!(
+        "Distances in statistics and measures {what}; those of the map and from a selected node are {how}."
+    )
+}
+
+/// What an update moved.
+fn note_of_update(settings: &Map<String, Value>) -> Option<String> {
+    let updated = settings.get("updated")?;
+    let count = |name: &str| updated.get(name).and_then(Value::as_u64);
+    let (new, removed) = (count("new")?, count("removed")?);
+    let (moved, kept) = (count("moved")?, count("kept")?);
+    Some(format!(
+        "These vectors were updated to a graph that changed: {new} new nodes, {removed} removed, {moved} \
+         moved, {kept} as before."
+    ))
+}
+
 /// The resolved settings of the run: as given, or from the vectors, or from the log.
 fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
     match subject.settings {
@@ -148,7 +173,11 @@ fn resolve_far(settings: &mut Map<String, Value>, subject: &Subject) {
     if let (Some(far), Some(graph)) = (settings.get_mut("far"), subject.graph)
         && far == "auto"
     {
-        *far = Far::Auto.hops(graph, &Components::new(graph)).into();
+        *far = if graph.has_lengths() {
+            Far::Auto.length(graph).into()
+        } else {
+            Far::Auto.hops(graph, &Components::new(graph)).into()
+        };
     }
 }
 

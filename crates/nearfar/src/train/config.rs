@@ -133,7 +133,7 @@ impl Model {
     }
 
     /// Whether vectors are computed by a network, not looked up in a table.
-    pub(super) fn has_network(self) -> bool {
+    pub(crate) fn has_network(self) -> bool {
         matches!(self, Self::Gae | Self::Vgae | Self::Gcn | Self::Sage)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use nearfar::embedding::Embedding;
-use nearfar::graph::{Graph, Node, NodeIds, ReadOptions, read};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds, Origin, ReadOptions, read};
 use nearfar::report::{ReportConfig, Subject, report};
 use nearfar::rng::{Purpose, Rng};
 use serde_json::Value;
@@ -126,4 +126,49 @@ fn rows_must_be_in_the_order_of_the_graph() {
     let subject = Subject { graph: Some(&graph), ..Subject::new("karate", &embedding) };
     let error = report(&subject, &ReportConfig::default()).unwrap_err().to_string();
     assert!(error.contains("not in the same order"), "{error}");
+}
+
+/// Numbers follow the arcs and lengths; the edges that the page searches have no directions.
+#[test]
+fn the_page_says_what_distances_are() {
+    let ids = NodeIds::Range { start: 0, len: 5 };
+    let pairs = vec![(0, 1), (2, 1), (3, 2), (4, 3), (4, 0)];
+    let page = |directed: bool, lengths: bool| {
+        let weights = lengths.then(|| vec![0.5, 2.0, 1.0, 4.0, 8.0]);
+        let list = EdgeList { pairs: pairs.clone(), weights, ids: ids.clone() };
+        let graph = list.dataset(Origin { directed, ..Origin::default() }).unwrap().graph;
+        let graph = Arc::new(if lengths { graph.with_weights_as_lengths() } else { graph });
+        let embedding = random(5, 4, ids.clone());
+        let subject = Subject { graph: Some(&graph), ..Subject::new("x", &embedding) };
+        Unpacked::new(&report(&subject, &ReportConfig::default()).unwrap())
+    };
+    for (directed, lengths, says, unreachable) in [
+        (false, false, None, 0),
+        (true, false, Some("follow the arcs; those of the map"), 12),
+        (false, true, Some("are lengths of paths; those of the map"), 0),
+        (true, true, Some("follow the arcs, by their lengths; those"), 12),
+    ] {
+        let page = page(directed, lengths);
+        let notes = page.header["notes"].to_string();
+        assert!(says.map_or(notes == "[]", |says| notes.contains(says)), "{notes}");
+        let sorted = [(0, 1), (0, 4), (1, 2), (2, 3), (3, 4)];
+        assert_eq!(edges(page.section("edges").unwrap(), 5), sorted);
+        let graph = &page.header["graph"];
+        assert_eq!(graph["unreachable_pairs"], unreachable);
+        assert_eq!(graph["directed"] == true, directed);
+        assert_eq!(graph["lengths"].is_object(), lengths);
+        assert_eq!(page.header["measures"]["length"].is_array(), lengths);
+    }
+}
+
+#[test]
+fn the_page_says_what_an_update_moved() {
+    let embedding = random(3, 4, NodeIds::Range { start: 0, len: 3 });
+    let updated = serde_json::json!({"new": 1, "removed": 2, "moved": 3, "kept": 4});
+    let record = [("updated".to_owned(), updated)].into_iter().collect();
+    let embedding = embedding.with_provenance(record);
+    let page =
+        Unpacked::new(&report(&Subject::new("x", &embedding), &ReportConfig::default()).unwrap());
+    let notes = page.header["notes"].to_string();
+    assert!(notes.contains("1 new nodes, 2 removed, 3 moved, 4 as before"), "{notes}");
 }

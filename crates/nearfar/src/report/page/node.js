@@ -64,7 +64,8 @@ function curveChart(data, { curve }) {
   const { measures } = data.head;
   const drawn = curve.filter(([hop, , count]) => hop === 1 || count >= FEWEST_NODES);
   const series = [{ kind: "line", colour: "near", name: "this node", points: drawn.map(([hop, mean]) => [hop, mean]) }];
-  if (measures) {
+  // The page searches by hops.
+  if (measures && !measures.length) {
     const list = carried(measures);
     series.unshift(
       { kind: "band", points: list.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },

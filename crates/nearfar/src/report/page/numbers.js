@@ -6,12 +6,19 @@ const fixed = (value, digits = 4) => (Number.isFinite(value) ? value.toFixed(dig
 const plusMinus = (score) =>
   score.mean.toFixed(3) + (score.runs.length > 1 ? ` ± ${score.std.toFixed(3)}` : "");
 
+const edgesText = (graph) => (graph.directed ? `${withSeparators(graph.edges_directed)} directed edges` : `${withSeparators(graph.edges_undirected)} edges`);
+
+const distanceAxis = (measures) => (measures.length ? { label: "length of the path" } : { label: "hops", integer: true });
+
 // The key figures at the top: [name, value, explanation].
 function facts(head) {
-  const list = [["Nodes", withSeparators(head.nodes), head.graph ? `${withSeparators(head.graph.edges_undirected)} edges` : "no graph given"],
+  const list = [["Nodes", withSeparators(head.nodes), head.graph ? edgesText(head.graph) : "no graph given"],
     ["Dimensions", `${head.dim}`, "of each vector"]];
   const { graph, measures, classification, links } = head;
-  if (graph) list.push(["Mean distance", formatNumber(graph.mean_distance), `hops; diameter ${graph.diameter_exact ? "" : "at least "}${graph.diameter}`]);
+  if (graph) {
+    const { mean_distance: mean, diameter, diameter_exact: exact } = graph.lengths ?? graph;
+    list.push(["Mean distance", formatNumber(mean), `${graph.lengths ? "by length" : "hops"}; diameter ${exact ? "" : "at least "}${formatNumber(diameter)}`]);
+  }
   if (measures) list.push(["Rank correlation", formatNumber(measures.spearman), "Spearman, of distance and similarity: −1 if similarity falls strictly with distance, 0 if unrelated"]);
   if (classification) list.push(["F1-macro", classification.f1_macro.mean.toFixed(3), `${classification.classes} classes, logistic regression`]);
   if (links) list.push(["Link AUC", links.auc.mean.toFixed(3), "held-out edges"]);
@@ -23,7 +30,7 @@ function summaryText(head) {
   if (!graph) return `${withSeparators(head.nodes)} vectors in ${head.dim} dimensions. Add the graph (--graph) to see distances and measures.`;
   const similarity = measures ? courseSentence(carried(measures)) : "";
   const components = graph.components > 1 ? ` in ${withSeparators(graph.components)} components` : "";
-  return `${withSeparators(head.nodes)} nodes and ${withSeparators(graph.edges_undirected)} edges${components}; vectors in ${head.dim} dimensions. ${similarity}`.trim();
+  return `${withSeparators(head.nodes)} nodes and ${edgesText(graph)}${components}; vectors in ${head.dim} dimensions. ${similarity}`.trim();
 }
 
 function numberCards(head) {
@@ -51,31 +58,35 @@ function keyValueTable(rows) {
 function graphCard(graph) {
   return card("Graph", keyValueTable([
     ["nodes", withSeparators(graph.nodes)],
-    ["edges", withSeparators(graph.edges_undirected) + (graph.weighted ? ", weighted" : "")],
+    ["edges", edgesText(graph).replace(" edges", "") + (graph.weighted ? ", weighted" : "") + (graph.lengths ? ", with lengths" : "")],
     ["mean degree", formatNumber(graph.mean_degree)],
     ["largest degree", withSeparators(graph.max_degree)],
     ["components", withSeparators(graph.components)],
     ["largest component", `${withSeparators(graph.largest_component)} nodes`],
     ["isolated nodes", withSeparators(graph.isolated)],
-    ["diameter", (graph.diameter_exact ? "" : "at least ") + graph.diameter],
-    ["mean distance", formatNumber(graph.mean_distance)],
+    ...(graph.lengths ? [["diameter by length", (graph.lengths.diameter_exact ? "" : "at least ") + formatNumber(graph.lengths.diameter)],
+      ["mean distance by length", formatNumber(graph.lengths.mean_distance)]] : []),
+    ["diameter, hops", (graph.diameter_exact ? "" : "at least ") + graph.diameter],
+    ["mean distance, hops", formatNumber(graph.mean_distance)],
     ...(graph.classes ? [["classes", graph.classes]] : []),
   ]));
 }
 
 function distanceChart(graph) {
-  const pairs = Object.entries(graph.distance_histogram).map(([hops, count]) => [Number(hops), count]);
+  const pairs = graph.lengths?.histogram ?? Object.entries(graph.distance_histogram).map(([hops, count]) => [Number(hops), count]);
+  const sources = graph.lengths?.sources ?? graph.distance_sources;
+  const unit = graph.lengths ? "length, up to" : "hops";
   const total = pairs.reduce((sum, [, count]) => sum + count, graph.unreachable_pairs);
-  const sampled = graph.distance_sources < graph.nodes ? `Estimated from ${withSeparators(graph.distance_sources)} nodes. ` : "";
+  const sampled = sources < graph.nodes ? `Estimated from ${withSeparators(sources)} nodes. ` : "";
   const unconnected = graph.unreachable_pairs ? `${(100 * graph.unreachable_pairs / total).toFixed(1)} % of pairs are unconnected.` : "";
   return chart({
     title: "Distance distribution", caption: sampled + unconnected,
     plots: [{
-      x: { label: "hops", integer: true }, y: { zero: true },
-      series: [{ kind: "bars", points: pairs.map(([hops, count]) => [hops, 100 * count / total]), name: "pairs, %" }],
+      x: { label: unit, integer: !graph.lengths }, y: { zero: true },
+      series: [{ kind: graph.lengths ? "line" : "bars", points: pairs.map(([distance, count]) => [distance, 100 * count / total]), name: "pairs, %" }],
     }],
-    columns: ["hops", "pairs", "%"],
-    rows: pairs.map(([hops, count]) => [hops, withSeparators(count), (100 * count / total).toFixed(2)]),
+    columns: [unit, "pairs", "%"],
+    rows: pairs.map(([distance, count]) => [distance, withSeparators(count), (100 * count / total).toFixed(2)]),
   });
 }
 
@@ -96,13 +107,13 @@ function similarityChart(measures) {
     title: "Similarity by distance, ξ",
     caption: courseCaption(measures, curve),
     plots: [{
-      x: { label: "hops", integer: true }, y: { zero: true },
+      x: distanceAxis(measures), y: { zero: true },
       series: [
         { kind: "band", points: curve.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },
         { kind: "line", points: curve.map(({ d, xi }) => [d, xi]), name: "mean of σ(z·z), ± 1 standard deviation over pairs" },
       ],
     }],
-    columns: ["hops", sampled ? "pairs, estimated" : "pairs", "ξ", ...(sampled ? ["± 95 %"] : []), "standard deviation"],
+    columns: [unitOf(measures), sampled ? "pairs, estimated" : "pairs", "ξ", ...(sampled ? ["± 95 %"] : []), "standard deviation"],
     rows: curve.map(({ d, pairs, xi, interval, std }) =>
       [d, withSeparators(pairs), xi.toFixed(4), ...(sampled ? [fixed(interval)] : []), std.toFixed(4)]),
   });

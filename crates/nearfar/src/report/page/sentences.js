@@ -5,17 +5,20 @@ const ENOUGH_PAIRS = 1000;
 const ENOUGH_SHARE = 0.01;
 const enoughPairs = (measures) => (measures.counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * measures.sources));
 
+const unitOf = (measures) => (measures.length ? "length" : "hops");
+
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
-// The distances of a curve with enough compared pairs: { d, xi, std, pairs, compared, interval }. Of
-// sampled measures, `pairs` are estimates and `compared` is what was compared.
+// The distances of a curve with enough compared pairs: { d, unit, xi, std, pairs, compared, interval }. Of
+// sampled measures, `pairs` are estimates and `compared` is what was compared. Where distances are lengths,
+// d is the largest of a bin.
 function carried(measures) {
   const share = measures.counted === "all" ? 1 : measures.sources / measures.nodes;
   const total = measures.pairs.reduce((sum, pairs) => sum + pairs, 0);
   const enough = Math.min(enoughPairs(measures), ENOUGH_SHARE * total * share);
   return measures.distance
     .map((d, at) => ({
-      d, xi: measures.xi[at], std: measures.xi_std[at], pairs: measures.pairs[at],
+      d: measures.length?.[at] ?? d, unit: unitOf(measures), xi: measures.xi[at], std: measures.xi_std[at], pairs: measures.pairs[at],
       compared: Math.round(measures.pairs[at] * share), interval: measures.interval?.xi[at] ?? 0,
     }))
     .filter((one) => one.compared >= enough && Number.isFinite(one.xi));
@@ -39,12 +42,12 @@ function courseOf(curve) {
 
 const pairCount = (one) => `${withSeparators(one.pairs)} pairs`;
 const meanText = (one) => signed(one.xi) + (one.interval > 0 ? ` ± ${formatNumber(one.interval, 1)}` : "");
-const atHops = (one) => `${one.d} ${one.d === 1 ? "hop" : "hops"}`;
+const atDistance = (one) => (one.unit === "length" ? `length ${formatNumber(one.d)}` : `${one.d} ${one.d === 1 ? "hop" : "hops"}`);
 
 // One sentence: how similarity changes with distance.
 function courseSentence(curve) {
   if (curve.length === 0) return "";
-  const place = (one) => `${meanText(one)} at ${atHops(one)} (${pairCount(one)})`;
+  const place = (one) => `${meanText(one)} at ${atDistance(one)} (${pairCount(one)})`;
   const course = courseOf(curve);
   const [first, last] = [curve[0], curve.at(-1)];
   const subject = "The mean similarity σ(z·z)";
@@ -67,10 +70,10 @@ function courseCaption(measures, curve) {
     one: "",
   };
   const course = courseOf(curve);
-  const turn = course.kind === "turns" && `It ${course.way} until ${atHops(course.at)} and ${course.way === "falls" ? "rises" : "falls"} beyond.`;
+  const turn = course.kind === "turns" && `It ${course.way} until ${atDistance(course.at)} and ${course.way === "falls" ? "rises" : "falls"} beyond.`;
   const pairs = measures.counted === "all" ? "All pairs of connected nodes."
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
-  const left = measures.distance.filter((d) => !curve.some((one) => one.d === d));
+  const left = measures.length ? [] : measures.distance.filter((d) => !curve.some((one) => one.d === d));
   const missing = left.length ? `${listOfNumbers(left)} hops: left out, with fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures))}${measures.counted === "all" ? "" : " compared"}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
 }
