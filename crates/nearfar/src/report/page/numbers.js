@@ -17,7 +17,7 @@ function facts(head) {
   const { graph, measures, classification, links } = head;
   if (graph) {
     const { mean_distance: mean, diameter, diameter_exact: exact } = graph.lengths ?? graph;
-    list.push(["Mean distance", formatNumber(mean), `${graph.lengths ? "by length" : "hops"}; diameter ${exact ? "" : "at least "}${formatNumber(diameter)}`]);
+    list.push(["Mean distance", formatNumber(mean), `${graph.lengths ? "by length" : "hops"}; diameter ${exact ? "" : "at least "}${graph.lengths ? formatNumber(diameter) : diameter}`]);
   }
   if (measures) list.push(["Rank correlation", formatNumber(measures.spearman), "Spearman, of distance and similarity: −1 if similarity falls strictly with distance, 0 if unrelated"]);
   if (classification) list.push(["F1-macro", classification.f1_macro.mean.toFixed(3), `${classification.classes} classes, logistic regression`]);
@@ -66,8 +66,8 @@ function graphCard(graph) {
     ["isolated nodes", withSeparators(graph.isolated)],
     ...(graph.lengths ? [["diameter by length", (graph.lengths.diameter_exact ? "" : "at least ") + formatNumber(graph.lengths.diameter)],
       ["mean distance by length", formatNumber(graph.lengths.mean_distance)]] : []),
-    ["diameter, hops", (graph.diameter_exact ? "" : "at least ") + graph.diameter],
-    ["mean distance, hops", formatNumber(graph.mean_distance)],
+    [graph.lengths ? "diameter, hops" : "diameter", (graph.diameter_exact ? "" : "at least ") + graph.diameter],
+    [graph.lengths ? "mean distance, hops" : "mean distance", formatNumber(graph.mean_distance)],
     ...(graph.classes ? [["classes", graph.classes]] : []),
   ]));
 }
