@@ -137,7 +137,7 @@ impl Model {
     }
 
     /// Whether vectors are computed by a network, not looked up in a table.
-    pub(super) fn has_network(self) -> bool {
+    pub(crate) fn has_network(self) -> bool {
         matches!(self, Self::Gae | Self::Vgae | Self::Gcn | Self::Sage)
     }
 }

@@ -92,6 +92,8 @@ pub struct TrainPlan {
     pub memory: u64,
     /// What identifies the graph.
     pub fingerprint: u64,
+    /// Whether the graph is directed.
+    pub(crate) directed: bool,
     /// Whether the windows of a centre in a batch share their negatives, as in the authors' code,
     /// where all but uniform ones do.
     pub(super) shared_negatives: bool,
@@ -149,7 +151,7 @@ impl TrainPlan {
             return Err(Error::conflict(problem.set("model", "sage").omit("features")));
         }
         if from.updated.is_some() {
-            update::resolve(&mut plan);
+            update::resolve(&mut plan, settings.train.epochs);
         }
         if plan.trainer == Trainer::Batch {
             batch::check(&plan, graph)?;
@@ -231,6 +233,7 @@ impl TrainPlan {
             negatives: NegativePlan::uniform(),
             memory: 0,
             fingerprint: graph.fingerprint(),
+            directed: graph.is_directed(),
             shared_negatives: config.protocol == Some(Protocol::Paper)
                 && !config.model.by_edges()
                 && settings.negatives.negatives != Negatives::Uniform,
@@ -417,6 +420,9 @@ impl TrainPlan {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
+        if self.directed {
+            all.insert("directed".to_owned(), true.into());
+        }
         if let Some(init) = self.init {
             all.insert("init".to_owned(), format!("{init:016x}").into());
         }
