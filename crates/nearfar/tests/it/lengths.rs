@@ -270,7 +270,7 @@ fn routes_through_landmarks() {
             let to: Vec<_> = (0..n).map(|i| nearest(&|l| all[i][l])).collect();
             let from: Vec<_> = (0..n).map(|k| nearest(&|l| all[l][k])).collect();
             for far in [None, Some(700.25)] {
-                for gamma in [1.0, 0.0, 1e-4, -1e-4, 2.0, 64.0, -3.0] {
+                for gamma in [1.0, 1e-4, 64.0, -3.0] {
                     let config = NegativeConfig {
                         negatives: Negatives::LandmarkApprox,
                         gamma,
