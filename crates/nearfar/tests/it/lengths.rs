@@ -198,7 +198,8 @@ fn far_nodes_can_take_the_undirected_length() {
             let d = |i, k| distance(i, k).unwrap_or(largest + longest);
             let row = |i| (0..n).map(|k| d(i, k)).collect();
             let distances = Distances { d: (0..n).map(row).collect(), connected: Vec::new() };
-            let clamp = if negatives == Negatives::DistanceMax { f64::max } else { |p, _| p };
+            let clamp: fn(f64, f64) -> f64 =
+                if negatives == Negatives::DistanceMax { f64::max } else { |p, _| p };
             check(&format!("{name}, {negatives:?}, {gamma}"), &*sampler(&graph, &config), |i| {
                 (i < n).then(|| naive::bounded(&distances, i, gamma, clamp))
             });
@@ -269,7 +270,7 @@ fn routes_through_landmarks() {
             let to: Vec<_> = (0..n).map(|i| nearest(&|l| all[i][l])).collect();
             let from: Vec<_> = (0..n).map(|k| nearest(&|l| all[l][k])).collect();
             for far in [None, Some(700.25)] {
-                for gamma in [1.0, 0.0, 1e-4, -1e-4, 2.0, 64.0, -3.0] {
+                for gamma in [1.0, 1e-4, 64.0, -3.0] {
                     let config = NegativeConfig {
                         negatives: Negatives::LandmarkApprox,
                         gamma,
