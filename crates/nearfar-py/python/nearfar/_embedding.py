@@ -364,6 +364,10 @@ def embed(
     smoothing : int, default=None
         Products of the trained vectors with the normalised adjacency matrix, 0 to 100. ``None``
         selects 2; 0 with ``trainer="batch"``, and for directed graphs with ``order=2``.
+    pmi : float, default=None
+        Weight of vectors of the pointwise mutual information (PMI) of edges that are joined to the
+        trained ones, 0 to 10. ``None`` selects 0.3; 0 with ``trainer="batch"``, ``order=2`` and
+        ``smoothing=0``.
     negative_weight : float, default=1.0
         Weight of a window's negatives relative to its positives.
     kernel : {"auto", "scalar", "avx2", "avx512", "neon"}, default="auto"

@@ -133,7 +133,7 @@ def links(
     **options
         Training options: ``model``, ``trainer``, ``protocol``, ``dim``, ``context``,
         ``walk_length``, ``walks``, ``centre_power``, ``k``, ``p``, ``q``, ``order``, ``start``,
-        ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``negative_weight``,
+        ``epochs``, ``lr``, ``batch``, ``l2``, ``smoothing``, ``pmi``, ``negative_weight``,
         ``kernel``, ``seed``,
         ``negatives``, ``gamma``, ``degree_power``, ``landmarks``, ``far``, ``strategy``, ``threads``, ``max_memory``, ``config``; see ``embed``.
     weight, source, target, distance, length, no_weights, header, sep, input_format, repeats, nodes, num_nodes, directed, largest_component

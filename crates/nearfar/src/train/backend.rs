@@ -8,6 +8,7 @@ use super::config::{Model, Trainer};
 use super::exact::Exact;
 use super::observe::{Checkpoint, Event, Sink, State};
 use super::plan::TrainPlan;
+use super::pmi::join;
 use super::smooth::smooth;
 use super::stream::Stream;
 use crate::embedding::Embedding;
@@ -154,7 +155,7 @@ pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn 
     })
 }
 
-/// Runs all epochs, from the checkpoint on if there is one, and smooths the vectors.
+/// Runs all epochs, from the checkpoint on if there is one, smooths the vectors, and joins those of edges.
 pub(crate) fn run(
     mut backend: Box<dyn Backend + '_>,
     plan: &TrainPlan,
@@ -203,6 +204,10 @@ pub(crate) fn run(
     let (mut vectors, contexts) = backend.into_both();
     if smoothing > 0 && !is_smooth {
         smooth(&graph.to_undirected(), &mut vectors, plan.dim, smoothing);
+    }
+    let pmi = plan.pmi_at_end();
+    if pmi > 0.0 {
+        join(&graph.to_undirected(), &mut vectors, plan.dim, pmi, plan.seed);
     }
     Ok(Trained { vectors, contexts, parameters })
 }

@@ -14,7 +14,7 @@ use super::exact::Objective;
 use super::given;
 use super::l2::effective_rank;
 use super::settings::Settings;
-use super::smooth;
+use super::{pmi, smooth};
 use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use super::update;
@@ -66,6 +66,8 @@ pub struct TrainPlan {
     pub l2: L2,
     /// Smoothing steps after training.
     pub smoothing: usize,
+    /// Weight of the vectors of edges that are joined after smoothing.
+    pub pmi: f64,
     /// Weight of the negatives of a window relative to its positives.
     pub negative_weight: f64,
     /// Random seed.
@@ -208,6 +210,7 @@ impl TrainPlan {
                 _ if graph.is_directed() && config.order == 2 => 0,
                 smoothing => smoothing,
             }),
+            pmi: 0.0,
             negative_weight: config.negative_weight,
             seed: config.seed,
             kernel,
@@ -228,6 +231,10 @@ impl TrainPlan {
             .walks
             .or(defaults.walks)
             .unwrap_or_else(|| plan.walks_for(graph, defaults.epochs));
+        plan.pmi = config.pmi.unwrap_or(match defaults.pmi {
+            _ if plan.smoothing == 0 || plan.order == 2 => 0.0,
+            pmi => pmi,
+        });
         plan.passes = stream::passes(&plan, nodes);
         plan.passes_ahead = stream::passes_ahead(&plan, nodes);
         plan
@@ -263,7 +270,7 @@ impl TrainPlan {
                 let padded = self.dim.next_multiple_of(LANES);
                 let table = product([self.order, graph.nodes(), padded, 4]);
                 let training = sum([stream::bytes(self, graph), self.rank_bytes(graph)]);
-                let around = sum([table, start().max(self.smoothing_bytes(graph))]);
+                let around = sum([table, start().max(self.finishing_bytes(graph))]);
                 (training.max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Batch => (batch::bytes(self, graph), 0),
@@ -271,12 +278,13 @@ impl TrainPlan {
             Trainer::Exact if self.device != Device::Cpu => {
                 let table = product([graph.nodes(), self.dim.next_multiple_of(LANES), 4]);
                 let entries = Objective::positive_bytes(graph, self.window);
-                (sum([table, table, entries.max(start())]), 0)
+                (sum([table, table, entries.max(start()).max(self.finishing_bytes(graph))]), 0)
             }
             Trainer::Exact => {
                 let tables = product([2, graph.nodes(), self.dim, 4]);
-                let bytes = [Objective::bytes(graph, self.window), start()];
-                (sum([tables, bytes[0].max(bytes[1]), self.rank_bytes(graph)]), 0)
+                let finish = self.finishing_bytes(graph);
+                let most = Objective::bytes(graph, self.window).max(start()).max(finish);
+                (sum([tables, most, self.rank_bytes(graph)]), 0)
             }
         }
     }
@@ -289,12 +297,15 @@ impl TrainPlan {
         }
     }
 
-    /// Bytes of smoothing, beside the vectors.
-    fn smoothing_bytes(&self, graph: &Graph) -> u64 {
-        if self.smoothing == 0 {
-            return 0;
+    /// Bytes of what is done with trained vectors, beside them: smoothing, and joining those of edges.
+    fn finishing_bytes(&self, graph: &Graph) -> u64 {
+        let n = graph.nodes();
+        let smoothing = if self.smoothing > 0 { smooth::bytes(n, self.dim) } else { 0 };
+        let joining = if self.pmi > 0.0 { pmi::bytes(n, self.dim) } else { 0 };
+        match smoothing.max(joining) {
+            0 => 0,
+            most => most.saturating_add(graph.undirected_bytes()),
         }
-        smooth::bytes(graph.nodes(), self.dim).saturating_add(graph.undirected_bytes())
     }
 
     fn too_large(&self, bytes: u64, budget: &Budget) -> Error {
@@ -313,6 +324,11 @@ impl TrainPlan {
     /// Smoothing steps once all vectors are trained. An update smooths those that it trained.
     pub(super) fn smoothing_at_end(&self) -> usize {
         if self.updated.is_some() { 0 } else { self.smoothing }
+    }
+
+    /// The weight of the vectors of edges, once all vectors are trained. An update joins none.
+    pub(super) fn pmi_at_end(&self) -> f64 {
+        if self.updated.is_some() { 0.0 } else { self.pmi }
     }
 
     /// Windows in a walk.
@@ -376,6 +392,7 @@ impl TrainPlan {
             "batch": (self.trainer == Trainer::Batch).then_some(self.batch),
             "l2": self.l2,
             "smoothing": self.smoothing,
+            "pmi": self.pmi,
             "negative-weight": self.negative_weight,
             "seed": self.seed,
             "kernel": self.kernel.name(),
@@ -496,7 +513,7 @@ mod tests {
     fn work_that_is_not_done_takes_no_memory() {
         let graph = ring(3000);
         let plan = |l2, smoothing| {
-            let train = TrainConfig { dim: 32, l2, smoothing, ..Default::default() };
+            let train = TrainConfig { dim: 32, l2, smoothing, pmi: Some(0.0), ..Default::default() };
             plan(&graph, train)
         };
         let rank = 1024 * 32 * 4 + 32 * 32 * 20;
@@ -504,8 +521,11 @@ mod tests {
         assert_eq!(plan(L2::Value(0.1), None).rank_bytes(&graph), 0);
         // Two panels of 16 columns, and five numbers for each node.
         let smoothing = 3000 * (2 * 16 + 5) * 4;
-        assert_eq!(plan(L2::Auto, Some(1)).smoothing_bytes(&graph), smoothing);
-        assert_eq!(plan(L2::Auto, Some(9)).smoothing_bytes(&graph), smoothing);
-        assert_eq!(plan(L2::Auto, Some(0)).smoothing_bytes(&graph), 0);
+        assert_eq!(plan(L2::Auto, Some(1)).finishing_bytes(&graph), smoothing);
+        assert_eq!(plan(L2::Auto, Some(9)).finishing_bytes(&graph), smoothing);
+        assert_eq!(plan(L2::Auto, Some(0)).finishing_bytes(&graph), 0);
+        let mut joined = plan(L2::Auto, Some(0));
+        joined.pmi = 0.3;
+        assert_eq!(joined.finishing_bytes(&graph), pmi::bytes(3000, 32));
     }
 }

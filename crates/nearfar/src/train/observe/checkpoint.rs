@@ -177,6 +177,7 @@ const OPTIONS: [&str; 24] = [
     "lr",
     "l2",
     "smoothing",
+    "pmi",
     "negative-weight",
     "seed",
     "negatives",
