@@ -19,7 +19,8 @@ pub(crate) fn eigen(matrix: &[f64], size: usize) -> Vec<Eigen> {
     let reflections = tridiagonal(&mut rows);
     let mut diagonal: Vec<f64> = (0..size).map(|i| rows[i][i]).collect();
     // The last one is no entry of the matrix.
-    let mut beside: Vec<f64> = (1..=size).map(|i| if i < size { rows[i - 1][i] } else { 0.0 }).collect();
+    let mut beside: Vec<f64> =
+        (1..=size).map(|i| if i < size { rows[i - 1][i] } else { 0.0 }).collect();
     for (i, row) in rows.iter_mut().enumerate() {
         row.fill(0.0);
         row[i] = 1.0;

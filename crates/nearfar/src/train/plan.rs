@@ -14,10 +14,10 @@ use super::exact::Objective;
 use super::given;
 use super::l2::effective_rank;
 use super::settings::Settings;
-use super::{pmi, smooth};
 use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use super::update;
+use super::{pmi, smooth};
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::encode::FeatureShape;
 use crate::error::{Error, Problem, Result};
@@ -513,7 +513,8 @@ mod tests {
     fn work_that_is_not_done_takes_no_memory() {
         let graph = ring(3000);
         let plan = |l2, smoothing| {
-            let train = TrainConfig { dim: 32, l2, smoothing, pmi: Some(0.0), ..Default::default() };
+            let train =
+                TrainConfig { dim: 32, l2, smoothing, pmi: Some(0.0), ..Default::default() };
             plan(&graph, train)
         };
         let rank = 1024 * 32 * 4 + 32 * 32 * 20;

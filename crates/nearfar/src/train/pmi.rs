@@ -88,7 +88,7 @@ fn columns_of(nodes: usize, dim: usize) -> usize {
 
 /// E, before its lengths are evened; `None` if no edge has PMI.
 fn vectors_of_edges(graph: &Graph, columns: usize, seed: u64) -> Option<Vec<f32>> {
-    let matrix = Pmi::new(graph);
+    let matrix = Pmi::new(graph)?;
     let mut x = vec![0.0; graph.nodes() * columns];
     x.par_chunks_exact_mut(columns).enumerate().for_each(|(node, row)| {
         let mut rng = Rng::new(seed, Purpose::Start, 2, node as u64);
@@ -112,34 +112,44 @@ fn vectors_of_edges(graph: &Graph, columns: usize, seed: u64) -> Option<Vec<f32>
     Some(x)
 }
 
-/// The matrix M, divided by the logarithm of the volume, so that powers of it stay finite.
+/// The matrix M, divided by its largest sum of a row, so that powers of it stay finite.
 struct Pmi<'a> {
     graph: &'a Graph,
-    /// Logarithms of degrees, divided likewise.
-    degrees: Vec<f32>,
-    volume: f64,
+    /// Logarithms of degrees, less half of that of the volume.
+    logs: Vec<f32>,
+    scale: f32,
 }
 
 impl<'a> Pmi<'a> {
-    fn new(graph: &'a Graph) -> Self {
+    /// `None` if all entries are 0.
+    fn new(graph: &'a Graph) -> Option<Self> {
         let degrees = (0..graph.nodes() as Node).map(|node| graph.weighted_degree(node));
-        let volume = degrees.clone().sum::<f64>().ln();
-        let degrees = degrees.map(|degree| (degree.ln() / volume) as f32).collect();
-        Self { graph, degrees, volume }
+        let half = degrees.clone().sum::<f64>().ln() / 2.0;
+        let logs = degrees.map(|degree| (degree.ln() - half) as f32).collect();
+        let mut matrix = Self { graph, logs, scale: 1.0 };
+        let sum = |node| matrix.row(node).map(|(_, value)| value).sum::<f32>();
+        let largest = (0..graph.nodes() as Node).into_par_iter().map(sum).reduce(|| 0.0, f32::max);
+        matrix.scale = largest.recip();
+        matrix.scale.is_finite().then_some(matrix)
+    }
+
+    /// The neighbours of a node and their entries.
+    fn row(&self, node: Node) -> impl Iterator<Item = (usize, f32)> + '_ {
+        let weights = self.graph.weights(node);
+        self.graph.neighbours(node).iter().enumerate().map(move |(edge, &other)| {
+            let weight = weights.map_or(0.0, |weights| weights[edge].ln());
+            let information = weight - self.logs[node as usize] - self.logs[other as usize];
+            (other as usize, self.scale * information.max(0.0))
+        })
     }
 
     /// Writes M x to `out`; both have rows of so many values.
     fn apply(&self, x: &[f32], out: &mut [f32], columns: usize) {
         out.par_chunks_exact_mut(columns).enumerate().for_each(|(node, out)| {
             out.fill(0.0);
-            let weights = self.graph.weights(node as Node);
-            for (edge, &other) in self.graph.neighbours(node as Node).iter().enumerate() {
-                let weight = weights.map_or(0.0, |weights| f64::from(weights[edge]).ln());
-                let weight = 1.0 + (weight / self.volume) as f32;
-                let other = other as usize;
-                let information = (weight - self.degrees[node] - self.degrees[other]).max(0.0);
+            for (other, value) in self.row(node as Node) {
                 let row = &x[other * columns..][..columns];
-                out.iter_mut().zip(row).for_each(|(out, x)| *out += information * x);
+                out.iter_mut().zip(row).for_each(|(out, x)| *out += value * x);
             }
         });
     }
@@ -232,7 +242,8 @@ mod tests {
     }
 
     fn square(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let cell = |i: usize, j: usize| matrix[i].iter().zip(matrix).map(|(a, row)| a * row[j]).sum();
+        let cell =
+            |i: usize, j: usize| matrix[i].iter().zip(matrix).map(|(a, row)| a * row[j]).sum();
         let n = matrix.len();
         (0..n).map(|i| (0..n).map(|j| cell(i, j)).collect()).collect()
     }
@@ -256,12 +267,12 @@ mod tests {
                 let pairs = old[i * dim..][..dim].iter().zip(&old[j * dim..][..dim]);
                 pairs.map(|(a, b)| f64::from(a * b)).sum::<f64>()
             };
-            let trace = |gram: &dyn Fn(usize, usize) -> f64| (0..n).map(|i| gram(i, i)).sum::<f64>();
+            let trace =
+                |gram: &dyn Fn(usize, usize) -> f64| (0..n).map(|i| gram(i, i)).sum::<f64>();
             let scale = weight * weight * trace(&trained) / trace(&edges);
             for i in 0..n {
                 for j in 0..n {
-                    let exact =
-                        (trained(i, j) + scale * edges(i, j)) / (1.0 + weight * weight);
+                    let exact = (trained(i, j) + scale * edges(i, j)) / (1.0 + weight * weight);
                     let pairs = new[i * dim..][..dim].iter().zip(&new[j * dim..][..dim]);
                     let found: f64 = pairs.map(|(a, b)| f64::from(a * b)).sum();
                     assert!((found - exact).abs() < 1e-3, "{i} {j}: {found} for {exact}");
