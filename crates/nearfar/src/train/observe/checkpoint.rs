@@ -159,7 +159,7 @@ impl Checkpoint {
 }
 
 /// Settings that are options of the same name and values.
-const OPTIONS: [&str; 24] = [
+const OPTIONS: [&str; 25] = [
     "model",
     "trainer",
     "batch",
