@@ -89,15 +89,16 @@ fn diagonalise(diagonal: &mut [f64], beside: &mut [f64], rows: &mut [Vec<f64>]) 
             let mut g = diagonal[last] - diagonal[first] + beside[first] / shift;
             let (mut sine, mut cosine, mut moved) = (1.0, 1.0, 0.0);
             for at in (first..last).rev() {
-                let (f, b) = (sine * beside[at], cosine * beside[at]);
-                let r = f.hypot(g);
-                beside[at + 1] = r;
-                (sine, cosine) = if r > 0.0 { (f / r, g / r) } else { (0.0, 1.0) };
+                let (turned, kept) = (sine * beside[at], cosine * beside[at]);
+                let length = turned.hypot(g);
+                beside[at + 1] = length;
+                (sine, cosine) =
+                    if length > 0.0 { (turned / length, g / length) } else { (0.0, 1.0) };
                 g = diagonal[at + 1] - moved;
-                let change = (diagonal[at] - g) * sine + 2.0 * cosine * b;
+                let change = (diagonal[at] - g) * sine + 2.0 * cosine * kept;
                 moved = sine * change;
                 diagonal[at + 1] = g + moved;
-                g = cosine * change - b;
+                g = cosine * change - kept;
                 let (low, high) = rows.split_at_mut(at + 1);
                 for (x, y) in low[at].iter_mut().zip(&mut high[0]) {
                     (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
