@@ -54,7 +54,9 @@ fn tridiagonal(rows: &mut [Vec<f64>]) -> Vec<Vec<f64>> {
         v[0] -= reflected;
         let norm = dot(&v, &v).sqrt();
         if norm > 0.0 {
-            v.iter_mut().for_each(|value| *value /= norm);
+            for value in &mut v {
+                *value /= norm;
+            }
             rows[column][from] = reflected;
             // H A H = A − 2 (v wᵀ + w vᵀ) with w = A v − (vᵀA v) v.
             let mut w: Vec<f64> = rows[from..].iter().map(|row| dot(&row[from..], &v)).collect();

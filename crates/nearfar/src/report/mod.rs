@@ -184,7 +184,7 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let by_hops = subject.graph.filter(|graph| graph.has_lengths());
     let by_hops = by_hops.map(|graph| Arc::new(graph.without_lengths()));
     let searched = by_hops.as_ref().or(subject.graph);
-    let undirected = searched.map(|graph| graph.to_undirected());
+    let undirected = searched.map(super::graph::Graph::to_undirected);
     let drawn = &Subject { graph: undirected.as_ref(), ..*subject };
     let n = subject.embedding.nodes();
     let shown = Shown::new(drawn, config.map_nodes, config.seed);

@@ -63,7 +63,9 @@ pub(crate) fn join(graph: &Graph, rows: &mut [f32], dim: usize, weight: f64, see
     let even = |row: &mut [f32]| {
         let length = squares(row).sqrt();
         let factor = if length > 0.0 { length.powf(-EVENING) as f32 } else { 0.0 };
-        row.iter_mut().for_each(|x| *x *= factor);
+        for x in row.iter_mut() {
+            *x *= factor;
+        }
     };
     edges.par_chunks_exact_mut(columns).for_each(even);
     let (of_rows, of_edges) = (total(rows, dim), total(&edges, columns));
@@ -93,7 +95,9 @@ fn vectors_of_edges(graph: &Graph, columns: usize, seed: u64) -> Option<Vec<f32>
     let mut x = vec![0.0; graph.nodes() * columns];
     x.par_chunks_exact_mut(columns).enumerate().for_each(|(node, row)| {
         let mut rng = Rng::new(seed, Purpose::Start, 2, node as u64);
-        row.iter_mut().for_each(|value| *value = rng.unit() as f32 - 0.5);
+        for value in row.iter_mut() {
+            *value = rng.unit() as f32 - 0.5;
+        }
     });
     let mut next = vec![0.0; x.len()];
     let mut multiply_by_matrix = |x: &mut Vec<f32>| {

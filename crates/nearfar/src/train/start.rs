@@ -214,7 +214,9 @@ fn spectral(
     let random = |at: usize, x: &mut [f32]| {
         x.par_chunks_exact_mut(columns).enumerate().for_each(|(row, values)| {
             let mut rng = Rng::new(plan.seed, Purpose::Start, 1, (at * CHUNK + row) as u64);
-            values.iter_mut().for_each(|value| *value = rng.unit() as f32 - 0.5);
+            for value in values.iter_mut() {
+                *value = rng.unit() as f32 - 0.5;
+            }
         });
     };
     let matrices = |x, y| RowSubspace { operator, columns, x, y, rows };

@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let graph = weighted.graph.with_lengths_of(&lengths.graph.with_weights_as_lengths())?;
     let origin = Origin::with_lengths(lengths.origin, Some(weighted.origin));
     let notes = lengths.notes;
-    Ok(with_distance(Dataset { graph, read_bytes, origin, notes, ..weighted }, Distance::Length))
+    Ok(with_distance(Dataset { graph, origin, notes, read_bytes, ..weighted }, Distance::Length))
 }
 
 /// Reads weights; edges of large weight are short.
