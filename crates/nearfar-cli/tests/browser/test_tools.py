@@ -350,3 +350,21 @@ def test_hops_of_a_directed_graph_follow_its_edges(work: Path, opened: Any) -> N
         assert report.evaluate("[...nearfar.selection().hops]") == [(other - node) % 12 for other in range(12)]
     assert "along the edges" in report.page.inner_text("#hops-title")
     assert "Edges have directions" in report.page.inner_text("#notes")
+
+
+def test_lengths_are_told_from_hops(work: Path, opened: Any) -> None:
+    # A path of 80 nodes with edges of length 0.5: distances up to 39.5, in 79 hops.
+    path = work / "lengths.tsv"
+    path.write_text("".join(f"{node}\t{node + 1}\t0.5\n" for node in range(79)))
+    lengths = ["--distance", "length"]
+    nearfar("embed", path, *lengths, "-o", work / "lengths.npy", "--dim", 4)
+    nearfar("report", work / "lengths.npy", "--graph", path, *lengths, "-o", work / "lengths.html")
+    report = opened(work / "lengths.html")
+    assert "by length; diameter 39.5" in report.page.inner_text("#facts")
+    assert " at length 2 (" in report.page.inner_text("#summary")
+    assert "Edges have lengths" in report.page.inner_text("#notes")
+    # Bins of lengths are not joined into ranges of hops, and the page searches by hops.
+    bins = report.evaluate("nearfar.sentences.carried(nearfar.data.head.measures).map(({ unit, from, to }) => [unit, to - from])")
+    assert len(bins) > 10 and all(one == ["length", 0] for one in bins)
+    search(report, "0")
+    assert report.evaluate("[...nearfar.selection().hops]") == list(range(80))
