@@ -4,6 +4,7 @@
 //! Python code in `python/nearfar`. This module only translates between Python and the library, so
 //! the same options give the same bytes as on the command line.
 
+mod cluster;
 mod embedding;
 mod error;
 mod evaluate;
@@ -21,6 +22,8 @@ mod _nearfar {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    #[pymodule_export]
+    use crate::cluster::{Run, Tasks, begin};
     #[pymodule_export]
     use crate::embedding::{Embedding, embed};
     #[pymodule_export]
