@@ -5,19 +5,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nearfar::Budget;
 use nearfar::train::stream::cluster::{self, AllRows};
-use nearfar::train::{Checkpoints, Recorder, RunLog, TrainPlan, l2};
+use nearfar::train::{Checkpoints, Recorder, RunLog, Settings, Sink, TrainPlan, l2};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde_json::Value;
 
-use crate::embedding::{Embedding, record_text_ids};
+use crate::embedding::{Embedding, planned, record_text_ids};
 use crate::graph::Graph;
-use crate::options::{Keep, Memory, Options, Threads, check};
+use crate::options::{DeviceMemory, Keep, Memory, Options, Threads, check, fields};
 use crate::work;
 
 /// The tasks of a run: pure functions of their arguments.
 #[pyclass(frozen, module = "nearfar._nearfar")]
-pub(crate) struct Tasks(Arc<cluster::Tasks>);
+pub(crate) struct Tasks {
+    tasks: Arc<cluster::Tasks>,
+    /// The keywords by which other processes plan the same run: none of files that only the driver has.
+    keywords: Value,
+}
 
 /// The driver of a run, until it ends.
 #[pyclass(frozen, module = "nearfar._nearfar")]
@@ -25,16 +30,25 @@ pub(crate) struct Run(Mutex<Option<cluster::Run>>);
 
 type Floats<'py> = Bound<'py, PyArray1<f32>>;
 
-/// Plans a run. Keywords that keep files are left.
-fn plan(graph: &Graph, options: &str) -> PyResult<(TrainPlan, Keep)> {
+/// Plans a run. Returns the files that record it, and the keywords by which other processes plan it.
+fn plan(graph: &Graph, options: &str) -> PyResult<(TrainPlan, Keep, Value)> {
     let mut options = Options::parse(options)?;
     let settings = options.settings()?;
     let keep = options.put(Keep::default())?;
+    // Tasks take one core each, and no GPU.
     options.put(Threads::default())?;
+    options.put(DeviceMemory::default())?;
     let memory = options.put(Memory::default())?.bytes()?;
     options.end()?;
     let budget = Budget { memory, ..Default::default() };
-    Ok((check(TrainPlan::new(&settings, &graph.shared, &budget))?, keep))
+    let plan = check(TrainPlan::new(&settings, &graph.shared, &budget))?;
+    let Settings { train, negatives } = settings;
+    // Vectors depend on the instruction set: all processors take that of the driver.
+    let own = [("max-memory", memory.into()), ("kernel", plan.kernel.name().into())];
+    let own = own.map(|(name, value): (_, Value)| (name.to_owned(), value));
+    let keywords = fields(&train).into_iter().chain(fields(&negatives)).chain(own);
+    let keywords = keywords.map(|(name, value)| (name.replace('-', "_"), value)).collect();
+    Ok((plan, keep, keywords))
 }
 
 #[pymethods]
@@ -42,33 +56,31 @@ impl Tasks {
     /// The tasks of a graph with these keywords.
     #[new]
     fn new(py: Python<'_>, graph: &Graph, options: &str) -> PyResult<Self> {
-        let (plan, _) = plan(graph, options)?;
+        let (plan, _, keywords) = plan(graph, options)?;
         let graph = Arc::clone(&graph.shared);
         let tasks = work::run(py, None, None, move |_| cluster::Tasks::new(plan, &graph))?;
-        Ok(Self(Arc::new(tasks)))
+        Ok(Self { tasks: Arc::new(tasks), keywords })
     }
 
     /// The resolved settings, as JSON: the same wherever the tasks run.
     fn settings(&self) -> String {
-        serde_json::Value::Object(self.0.plan().provenance()).to_string()
+        Value::Object(self.tasks.plan().provenance()).to_string()
     }
 
     /// What a run consists of, as JSON.
     fn outline(&self) -> String {
-        let plan = self.0.plan();
-        let parts: Vec<_> = self.0.parts().into_iter().map(|part| (part.start, part.end)).collect();
+        let plan = self.tasks.plan();
+        let parts: Vec<_> = self.tasks.parts().into_iter().map(|part| (part.start, part.end)).collect();
         let nodes = parts.last().map_or(0, |last| last.1);
         serde_json::json!({
             "epochs": plan.epochs,
             "passes": plan.passes,
             "order": plan.order,
-            "stride": self.0.stride(),
-            "kernel": plan.kernel.name(),
+            "stride": self.tasks.stride(),
+            "keywords": self.keywords,
             "parts": parts,
-            "stages": self.0.stages(),
+            "stages": self.tasks.stages(),
             "step": l2::step(nodes),
-            "summary": plan.summary(),
-            "negatives": plan.negatives.law.name(),
         })
         .to_string()
     }
@@ -80,7 +92,7 @@ impl Tasks {
         pass: usize,
         part: usize,
     ) -> PyResult<(Vec<Bound<'py, PyArray1<u32>>>, u64)> {
-        let tasks = Arc::clone(&self.0);
+        let tasks = Arc::clone(&self.tasks);
         let (lists, count) = work::run(py, Some(1), None, move |_| tasks.sample(pass, part))?;
         Ok((lists.into_iter().map(|list| PyArray1::from_vec(py, list)).collect(), count))
     }
@@ -98,7 +110,7 @@ impl Tasks {
         there: PyReadonlyArray1<'_, u32>,
         back: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<(Vec<Floats<'py>>, Vec<f64>)> {
-        let tasks = Arc::clone(&self.0);
+        let tasks = Arc::clone(&self.tasks);
         let mut rows: Vec<Vec<f32>> = rows.iter().map(|rows| rows.as_array().to_vec()).collect();
         let (there, back) = (there.as_array().to_vec(), back.as_array().to_vec());
         let (rows, losses) = work::run(py, Some(1), None, move |_| {
@@ -117,27 +129,31 @@ impl Tasks {
 /// The driver of a run, the epochs that are complete, and the rows after them.
 type Begun<'py> = (Run, usize, Vec<Floats<'py>>);
 
-/// Begins a run, or continues the one in the checkpoint.
+/// Begins a run, or continues the one in the checkpoint. `callback` receives the first events.
 #[pyfunction]
 pub(crate) fn begin<'py>(
     py: Python<'py>,
     tasks: &Tasks,
     graph: &Graph,
     options: &str,
+    callback: Py<PyAny>,
 ) -> PyResult<Begun<'py>> {
-    let (_, Keep { log, checkpoint, resume, resume_anyway }) = plan(graph, options)?;
+    let (_, Keep { log, checkpoint, resume, resume_anyway }, _) = plan(graph, options)?;
     if resume && checkpoint.is_none() {
         let message = "resume=True needs checkpoint, the folder to continue from";
         return Err(PyValueError::new_err(message));
     }
-    let tasks = Arc::clone(&tasks.0);
-    let (run, done, rows) = work::run(py, None, None, move |_| {
+    let tasks = Arc::clone(&tasks.tasks);
+    let (run, done, rows) = work::run(py, None, Some(callback), move |caller| {
+        // The driver asks the callback's owner whether it stops the run.
+        let _ = planned(tasks.plan(), caller);
         let open = if resume { RunLog::append } else { RunLog::create };
         let log = log.as_deref().map(open).transpose()?;
         let open =
             |folder: PathBuf| Ok(Checkpoints::new(&folder, resume)?.on_any_kernel(resume_anyway));
         let checkpoints = checkpoint.map(open).transpose()?;
-        cluster::Run::new(&tasks, Recorder::new(log, checkpoints))
+        let recorder = Recorder::new(log, checkpoints);
+        cluster::Run::new(&tasks, recorder, |event| caller.event(event).map(|_| ()))
     })?;
     let AllRows { centres, contexts } = rows;
     let rows = [centres, contexts].into_iter().filter(|rows| !rows.is_empty());
