@@ -70,7 +70,8 @@ impl Tasks {
     /// What a run consists of, as JSON.
     fn outline(&self) -> String {
         let plan = self.tasks.plan();
-        let parts: Vec<_> = self.tasks.parts().into_iter().map(|part| (part.start, part.end)).collect();
+        let parts: Vec<_> =
+            self.tasks.parts().into_iter().map(|part| (part.start, part.end)).collect();
         let nodes = parts.last().map_or(0, |last| last.1);
         serde_json::json!({
             "epochs": plan.epochs,
@@ -197,7 +198,7 @@ impl Run {
         let run = run.ok_or_else(ended)?;
         let rows = all(&rows);
         let embedding = work::run(py, None, None, move |_| {
-            let embedding = run.finish(rows)?;
+            let embedding = run.finish(&rows)?;
             Ok(if text_ids { record_text_ids(embedding) } else { embedding })
         })?;
         Ok(Embedding::of(embedding))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,13 +140,15 @@ def test_a_callback_stops_the_run(two_workers: str) -> None:
 
 def test_a_worker_is_killed(two_workers: str, graph: nearfar.Graph, local: dict[str, bytes]) -> None:
     def kill_a_worker() -> None:
-        [killed, *_] = [
-            int(process.name)
-            for process in Path("/proc").iterdir()
-            if process.name.isdigit()
-            and (process / "cmdline").read_bytes().startswith(b"ray::_train")
-        ]
-        os.kill(killed, signal.SIGKILL)
+        # Tasks of the next pass run already.
+        for _ in range(1000):
+            names = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True)
+            training = re.search(r"^ *(\d+) ray::_train", names.stdout, re.MULTILINE)
+            if training is not None:
+                os.kill(int(training[1]), signal.SIGKILL)
+                return
+            time.sleep(0.01)
+        raise AssertionError("no task is running")
 
     callback = once(kill_a_worker, 0.25)
     found = nearfar.ray.embed(graph, negatives="uniform", callback=callback, **LARGE)
@@ -155,8 +159,9 @@ def test_a_worker_is_killed(two_workers: str, graph: nearfar.Graph, local: dict[
 def test_a_node_is_killed(graph: nearfar.Graph, local: dict[str, bytes], at: float) -> None:
     from ray.cluster_utils import Cluster
 
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    node = nodes.add_node(num_cpus=1)
+    size = {"num_cpus": 1, "object_store_memory": 2_000_000_000}
+    nodes = Cluster(initialize_head=True, head_node_args=size)
+    node = nodes.add_node(**size)
     nodes.wait_for_nodes()
     ray.init(address=nodes.address, log_to_driver=False)
     try:
