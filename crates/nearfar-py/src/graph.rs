@@ -158,7 +158,8 @@ impl Graph {
             None => by_length,
             Some(weights) => check((*weights.shared).clone().with_lengths_of(&by_length))?,
         };
-        let origin = Origin { distance: Distance::Length, ..of.origin.clone() };
+        let of_weights = weights.map(|weights| weights.origin.clone());
+        let origin = Origin::with_lengths(self.origin.clone(), of_weights);
         Ok(Self { dropped: of.dropped, origin, ..Self::from_dataset(Dataset::of(graph)) })
     }
 
@@ -320,8 +321,12 @@ impl Stated {
             Some(false) => Direction::Undirected,
             None => Direction::Unstated,
         };
-        let columns =
-            self.columns.map(|(source, target, weight)| UsedColumns { source, target, weight });
+        let columns = self.columns.map(|(source, target, weight)| UsedColumns {
+            source,
+            target,
+            weight,
+            length: None,
+        });
         let (directed, repeats) = (self.as_directed, self.repeats);
         Origin { direction, directed, columns, repeats, ..Origin::default() }
     }

@@ -125,7 +125,9 @@ pub(crate) fn embed_changes(
         return embedding(vectors.into(), None);
     };
     let negatives = parts.negatives.map_or_else(|| plan.negatives.build(graph), Ok)?;
-    let positives = parts.positives.map_or_else(|| backend::positives(&plan, graph), Ok)?;
+    // An update walks without directions, so that a new sink has positives, too.
+    let walked = if changes.is_some() { &graph.to_undirected() } else { graph };
+    let positives = parts.positives.map_or_else(|| backend::positives(&plan, walked), Ok)?;
     let started = Event::Started {
         nodes: graph.nodes(),
         epochs: plan.epochs,
@@ -138,8 +140,16 @@ pub(crate) fn embed_changes(
     let negatives = &*negatives;
     let (instruction_set, init) = (plan.kernel, parts.init);
     let features = parts.features;
-    let task =
-        Task { plan: &plan, graph, positives, negatives, encoder, instruction_set, init, features };
+    let task = Task {
+        plan: &plan,
+        graph: walked,
+        positives,
+        negatives,
+        encoder,
+        instruction_set,
+        init,
+        features,
+    };
     let backend = match (parts.backend, parts.init.zip(changes)) {
         (Some(build), _) => build(task)?,
         (None, _) if plan.device != Device::Cpu => {

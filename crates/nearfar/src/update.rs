@@ -12,7 +12,8 @@ use crate::train::{Settings, Sink, Trainer, Updated};
 
 /// Vectors of a graph that changed since `old` was trained. New nodes get vectors, those of removed
 /// nodes go; the vectors of nodes of whose edges none changed are the same as before, and others move
-/// as far as their changed edges ask. The cost is in proportion to what changed.
+/// as far as their changed edges ask. The cost is in proportion to what changed. Lengths of edges change
+/// the distances that negatives are drawn by, and move no node by themselves.
 ///
 /// `before` is the graph of the old vectors. Without it, an edge counts as new if one of its ends is a
 /// new node; edges that are new or gone between old nodes are not noticed.
@@ -45,8 +46,13 @@ pub fn update(
     sink: &mut dyn Sink,
 ) -> Result<(Embedding, Updated)> {
     check(old, settings)?;
+    check_direction(old, graph)?;
     old.check_known(graph)?;
     if let Some(before) = before {
+        if before.is_directed() != graph.is_directed() {
+            let message = "of the old graph and the new one, only one is directed";
+            return Err(Error::conflict(message));
+        }
         old.check_known(before)?;
     }
     let changes = Changes::new(graph, old, before);
@@ -59,6 +65,21 @@ pub fn update(
     Ok((embedding.with_provenance(record), updated))
 }
 
+/// Fails if the vectors are recorded to be of a directed graph, and this one is not, or the other way round.
+fn check_direction(old: &Embedding, graph: &Graph) -> Result<()> {
+    let record = old.provenance();
+    let was_directed = record.contains_key("directed");
+    if record.is_empty() || was_directed == graph.is_directed() {
+        return Ok(());
+    }
+    let problem = if was_directed {
+        Problem::from("the vectors are those of a directed graph").give("directed")
+    } else {
+        Problem::from("the vectors are those of an undirected graph").omit("directed")
+    };
+    Err(Error::conflict(problem))
+}
+
 /// Fails if such vectors cannot be updated.
 fn check(old: &Embedding, settings: &Settings) -> Result<()> {
     let train = &settings.train;
@@ -67,6 +88,10 @@ fn check(old: &Embedding, settings: &Settings) -> Result<()> {
         let message =
             "an update needs the context vectors of second-order models, which no file has";
         return Err(Error::conflict(Problem::from(message).act("train with one vector per node")));
+    }
+    if train.model.has_network() {
+        let problem = Problem::from("networks compute their vectors from features");
+        return Err(Error::conflict(problem.act("apply the trained network (nearfar apply)")));
     }
     if train.resolved_trainer() != Trainer::Stream {
         let problem = Problem::from("only the stream trainer updates vectors");

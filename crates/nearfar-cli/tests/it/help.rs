@@ -2,7 +2,7 @@
 
 use crate::output;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "embed",
     "update",
     "apply",

@@ -240,7 +240,9 @@ impl<'g> MultiSourceBfs<'g> {
         if active.len() > frontier.len() / 8 {
             frontier.par_chunks_mut(PART).for_each(|part| part.fill(SourceSet::default()));
         } else {
-            active.iter().for_each(|&node| frontier[node as usize] = SourceSet::default());
+            for &node in active.iter() {
+                frontier[node as usize] = SourceSet::default();
+            }
         }
         let parts = frontier.par_chunks_mut(PART).zip(seen.par_chunks_mut(PART));
         let parts = parts.zip(next.par_chunks_mut(PART)).zip(&touched).enumerate();
@@ -248,7 +250,9 @@ impl<'g> MultiSourceBfs<'g> {
             advance(touched, part * PART, [frontier, seen, next]);
         });
         active.clear();
-        touched.iter().for_each(|part| active.extend_from_slice(part));
+        for part in &touched {
+            active.extend_from_slice(part);
+        }
     }
 
     /// Removes the nodes that every source has reached from `open`; returns the arcs of the others.

@@ -10,7 +10,8 @@
 //! cora and pubmed, with 5 % of the nodes hidden, this classified as well as any other rule for the
 //! length and the weights that was tried; `docs/update.md`.)
 //!
-//! Known vectors never change. Nodes without a path to a known one get none.
+//! Known vectors never change. Nodes without a path to a known one get none. Arcs of a directed graph
+//! count in both directions: a sink has neighbours too.
 
 use rayon::prelude::*;
 
@@ -100,6 +101,8 @@ impl Embedding {
         rows: &mut [f32],
     ) -> Vec<Node> {
         let dim = self.dim;
+        let both_ways = graph.is_directed().then(|| graph.without_directions());
+        let graph = both_ways.as_ref().unwrap_or(graph);
         rows.par_chunks_exact_mut(stride).zip(known).for_each(|(row, known)| {
             if let Some(known) = known {
                 row[..dim].copy_from_slice(self.vector(*known));

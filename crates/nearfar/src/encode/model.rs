@@ -28,6 +28,9 @@ pub struct NetworkModel {
     pub(crate) provenance: Map<String, Value>,
 }
 
+/// The largest number of features or dimensions in a file: products of two do not wrap.
+const MOST: usize = 100_000_000;
+
 /// The tensor.
 const PARAMETERS: &str = "parameters";
 
@@ -53,6 +56,10 @@ impl NetworkModel {
             let (given, own) = (features.width(), self.features);
             let message = format!("nodes have {given} features, and the model takes {own}");
             return Err(Error::conflict(message));
+        }
+        if graph.is_directed() {
+            let problem = "networks pass messages in both directions of an edge";
+            return Err(Error::conflict(Problem::from(problem).omit("directed")));
         }
         if features.nodes() != graph.nodes() {
             let (rows, nodes) = (features.nodes(), graph.nodes());
@@ -104,7 +111,8 @@ impl NetworkModel {
             SafeTensors::read_metadata(&bytes).map_err(|error| fail(&error.to_string()))?;
         let metadata = metadata.1.metadata().clone().unwrap_or_default();
         let get = |name: &str| metadata.get(name).cloned().unwrap_or_default();
-        let number = |name: &str| get(name).parse::<usize>().ok().filter(|&number| number > 0);
+        let size = |text: String| text.parse().ok().filter(|size| (1..=MOST).contains(size));
+        let number = |name: &str| size(get(name));
         let kind = NetworkKind::of_name(&get("kind"));
         let (Some(kind), Some(features), Some(dim)) = (kind, number("features"), number("dim"))
         else {

@@ -117,6 +117,11 @@ impl Graph {
         if self.is_directed() { Arc::new(directed::undirected(self)) } else { Arc::clone(self) }
     }
 
+    /// The undirected graph of a directed one.
+    pub(crate) fn without_directions(&self) -> Self {
+        directed::undirected(self)
+    }
+
     /// The memory of [`to_undirected`](Self::to_undirected) beside this graph.
     pub(crate) fn undirected_bytes(&self) -> u64 {
         let values = u64::from(self.is_weighted()) + u64::from(self.has_lengths());
@@ -172,7 +177,7 @@ impl Graph {
     }
 
     /// The weight of the edge from one node to another: 1 in a graph without weights, 0 without edge.
-    fn arc_weight(&self, from: Node, to: Node) -> f32 {
+    pub(crate) fn arc_weight(&self, from: Node, to: Node) -> f32 {
         match self.neighbours(from).binary_search(&to) {
             Ok(at) => self.weights(from).map_or(1.0, |weights| weights[at]),
             Err(_) => 0.0,

@@ -40,6 +40,23 @@ pub struct UsedColumns {
     pub target: String,
     /// The column of the weights.
     pub weight: Option<String>,
+    /// The column of the lengths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<String>,
+}
+
+impl Origin {
+    /// That of a graph with lengths, which were read as if they were weights, and maybe with weights from
+    /// another pass.
+    #[must_use]
+    pub fn with_lengths(lengths: Self, weights: Option<Self>) -> Self {
+        let length = lengths.columns.as_ref().and_then(|columns| columns.weight.clone());
+        let weight = weights.as_ref().and_then(|it| it.columns.as_ref()?.weight.clone());
+        let origin = weights.unwrap_or_else(|| lengths.clone());
+        let columns = origin.columns.or(lengths.columns);
+        let columns = columns.map(|columns| UsedColumns { weight, length, ..columns });
+        Self { columns, distance: Distance::Length, ..origin }
+    }
 }
 
 /// What was read: the first line of every command, as text or as JSON.
@@ -119,11 +136,12 @@ impl ReadSummary {
         if let Some(line) = origin.header {
             let _ = write!(text, ", header in line {line}");
         }
-        if let Some(UsedColumns { source, target, weight }) = &origin.columns {
+        if let Some(UsedColumns { source, target, weight, length }) = &origin.columns {
             let _ = write!(text, ", columns {source} and {target}");
-            if let Some(weight) = weight {
-                let what = if origin.distance == Distance::Length { "lengths" } else { "weights" };
-                let _ = write!(text, ", {what} from {weight}");
+            for (what, column) in [("weights", weight), ("lengths", length)] {
+                if let Some(column) = column {
+                    let _ = write!(text, ", {what} from {column}");
+                }
             }
         }
         if dropped.repeats > 0 {

@@ -1,11 +1,10 @@
-//! Eigenvalues and eigenvectors of a symmetric matrix, by one-sided Jacobi rotations.
+//! Eigenvalues and eigenvectors of a symmetric matrix.
 //!
-//! Rotations of two rows of A at a time make all rows orthogonal (Hestenes 1958): V A = W with V
-//! orthogonal and the rows of W orthogonal, so A² = WᵀW, and each row of W is an eigenvector of A
-//! times ± its eigenvalue. The sign is that of vᵀ A v. Rows of a matrix of 128 × 128 are orthogonal
-//! after some eight sweeps over all pairs.
+//! Reflections make the matrix tridiagonal (Householder): T = QᵀAQ. The implicit QL method with Wilkinson
+//! shifts then makes T diagonal by rotations of adjacent rows (Wilkinson and Reinsch, *Handbook for
+//! Automatic Computation* II, 1971): T = YᵀDY. The rows of YQᵀ are the eigenvectors.
 
-use super::dot;
+use super::{add_scaled, dot};
 
 /// An eigenvalue and its eigenvector of length 1.
 pub(crate) struct Eigen {
@@ -16,63 +15,114 @@ pub(crate) struct Eigen {
 /// The eigenvectors of a symmetric matrix, row-major, by decreasing eigenvalue. Eigenvectors of the
 /// eigenvalue 0 are left out.
 pub(crate) fn eigen(matrix: &[f64], size: usize) -> Vec<Eigen> {
-    const SWEEPS: usize = 30;
-    /// Rows with a smaller cosine are orthogonal.
-    const SMALL: f64 = 1e-10;
     let mut rows: Vec<Vec<f64>> = matrix.chunks_exact(size.max(1)).map(<[f64]>::to_vec).collect();
-    for _ in 0..SWEEPS {
-        let mut largest: f64 = 0.0;
-        for p in 0..size {
-            for q in p + 1..size {
-                let (left, right) = rows.split_at_mut(q);
-                largest = largest.max(orthogonalise(&mut left[p], &mut right[0]));
-            }
-        }
-        if largest < SMALL {
-            break;
-        }
+    let reflections = tridiagonal(&mut rows);
+    let mut diagonal: Vec<f64> = (0..size).map(|i| rows[i][i]).collect();
+    // The last one is no entry of the matrix.
+    let mut beside: Vec<f64> =
+        (1..=size).map(|i| if i < size { rows[i - 1][i] } else { 0.0 }).collect();
+    for (i, row) in rows.iter_mut().enumerate() {
+        row.fill(0.0);
+        row[i] = 1.0;
     }
-    let product = |v: &[f64]| -> f64 {
-        matrix.chunks_exact(size).zip(v).map(|(row, factor)| factor * dot(row, v)).sum()
-    };
-    let mut all: Vec<Eigen> = rows
+    diagonalise(&mut diagonal, &mut beside, &mut rows);
+    let mut all: Vec<Eigen> = diagonal
         .into_iter()
-        .filter_map(|mut vector| {
-            let length = dot(&vector, &vector).sqrt();
-            for value in &mut vector {
-                *value /= length;
+        .zip(rows)
+        .filter(|(value, _)| value.is_finite() && *value != 0.0)
+        .map(|(value, mut vector)| {
+            for (first, reflection) in reflections.iter().enumerate().rev() {
+                reflect(&mut vector[first + 1..], reflection);
             }
-            let value = product(&vector);
-            (length > 0.0 && value.is_finite()).then_some(Eigen { value, vector })
+            Eigen { value, vector }
         })
         .collect();
     all.sort_by(|a, b| b.value.total_cmp(&a.value));
     all
 }
 
-/// Rotates two rows so that they become orthogonal. Returns the cosine of their angle before.
-fn orthogonalise(a: &mut [f64], b: &mut [f64]) -> f64 {
-    let (aa, bb, ab) = (dot(a, a), dot(b, b), dot(a, b));
-    let scale = (aa * bb).sqrt();
-    if scale == 0.0 || ab.abs() <= f64::EPSILON * scale {
-        return 0.0;
+/// Makes a symmetric matrix tridiagonal: H A H for one reflection H = I − 2 v vᵀ after the other, of which
+/// the first acts on all rows but the first. Returns their v. Entries off the three diagonals are not set.
+fn tridiagonal(rows: &mut [Vec<f64>]) -> Vec<Vec<f64>> {
+    let size = rows.len();
+    let mut reflections = Vec::with_capacity(size.saturating_sub(2));
+    for column in 0..size.saturating_sub(2) {
+        let from = column + 1;
+        let mut v = rows[column][from..].to_vec();
+        let length = dot(&v, &v).sqrt();
+        let reflected = -length.copysign(v[0]);
+        v[0] -= reflected;
+        let norm = dot(&v, &v).sqrt();
+        if norm > 0.0 {
+            for value in &mut v {
+                *value /= norm;
+            }
+            rows[column][from] = reflected;
+            // H A H = A − 2 (v wᵀ + w vᵀ) with w = A v − (vᵀA v) v.
+            let mut w: Vec<f64> = rows[from..].iter().map(|row| dot(&row[from..], &v)).collect();
+            let along = dot(&v, &w);
+            add_scaled(&mut w, -along, &v);
+            for (at, row) in rows[from..].iter_mut().enumerate() {
+                add_scaled(&mut row[from..], -2.0 * v[at], &w);
+                add_scaled(&mut row[from..], -2.0 * w[at], &v);
+            }
+        }
+        reflections.push(v);
     }
-    // tan of the angle: the smaller root of t² + 2 τ t − 1 = 0.
-    let tau = (bb - aa) / (2.0 * ab);
-    let tangent = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
-    let cosine = 1.0 / (1.0 + tangent * tangent).sqrt();
-    let sine = cosine * tangent;
-    for (a, b) in a.iter_mut().zip(b) {
-        (*a, *b) = (cosine * *a - sine * *b, sine * *a + cosine * *b);
+    reflections
+}
+
+/// Makes a tridiagonal matrix diagonal, and applies the rotations to the rows of a matrix.
+fn diagonalise(diagonal: &mut [f64], beside: &mut [f64], rows: &mut [Vec<f64>]) {
+    const ITERATIONS: usize = 60;
+    let size = diagonal.len();
+    for first in 0..size {
+        for _ in 0..ITERATIONS {
+            let is_small = |&at: &usize| {
+                let scale: f64 = diagonal[at].abs() + diagonal[at + 1].abs();
+                beside[at].abs() <= f64::EPSILON * scale
+            };
+            let last = (first..size - 1).find(is_small).unwrap_or(size - 1);
+            if last == first {
+                break;
+            }
+            let half = (diagonal[first + 1] - diagonal[first]) / (2.0 * beside[first]);
+            let shift = half + half.hypot(1.0).copysign(half);
+            let mut g = diagonal[last] - diagonal[first] + beside[first] / shift;
+            let (mut sine, mut cosine, mut moved) = (1.0, 1.0, 0.0);
+            for at in (first..last).rev() {
+                let (turned, kept) = (sine * beside[at], cosine * beside[at]);
+                let length = turned.hypot(g);
+                beside[at + 1] = length;
+                (sine, cosine) =
+                    if length > 0.0 { (turned / length, g / length) } else { (0.0, 1.0) };
+                g = diagonal[at + 1] - moved;
+                let change = (diagonal[at] - g) * sine + 2.0 * cosine * kept;
+                moved = sine * change;
+                diagonal[at + 1] = g + moved;
+                g = cosine * change - kept;
+                let (low, high) = rows.split_at_mut(at + 1);
+                for (x, y) in low[at].iter_mut().zip(&mut high[0]) {
+                    (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
+                }
+            }
+            diagonal[first] -= moved;
+            beside[first] = g;
+            beside[last] = 0.0;
+        }
     }
-    ab.abs() / scale
+}
+
+/// x ← x − 2 v vᵀx.
+fn reflect(x: &mut [f64], v: &[f64]) {
+    let along = dot(x, v);
+    add_scaled(x, -2.0 * along, v);
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::add_scaled;
     use super::*;
 
     proptest! {

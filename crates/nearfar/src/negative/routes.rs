@@ -77,7 +77,7 @@ impl ByRoutes {
         let (mut first, mut last) = (vec![0.0, shortest], vec![0.0, shortest]);
         while last[last.len() - 1] < most {
             first.push(last[last.len() - 1]);
-            last.push(last[last.len() - 1] * ratio);
+            last.push((last[last.len() - 1] * ratio).min(most));
         }
         let counts = Vec::new();
         let mut sampler = Self { routes, gamma, far, members, starts, last, first, counts };

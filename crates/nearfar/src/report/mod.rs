@@ -179,19 +179,13 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     let base = config.projection()?;
     let classify = config.classification(subject)?;
     let mut notes = Vec::new();
-    // The page searches the graph itself, by hops.
+    let numbers = numbers::numbers(subject, &classify, &mut notes)?;
+    // The page searches the graph itself, by hops. These follow directions; layouts and columns do not.
     let by_hops = subject.graph.filter(|graph| graph.has_lengths());
     let by_hops = by_hops.map(|graph| Arc::new(graph.without_lengths()));
-    let subject = &Subject { graph: by_hops.as_ref().or(subject.graph), ..*subject };
-    if by_hops.is_some() {
-        notes
-            .push("Edges have lengths; all distances on this page are numbers of hops.".to_owned());
-    }
-    let numbers = numbers::numbers(subject, &classify, &mut notes)?;
-    // Distances follow directions; layouts and columns do not.
-    let directed = subject.graph.filter(|graph| graph.is_directed());
-    let undirected = directed.map(|graph| graph.to_undirected());
-    let drawn = &Subject { graph: undirected.as_ref().or(subject.graph), ..*subject };
+    let searched = by_hops.as_ref().or(subject.graph);
+    let undirected = searched.map(super::graph::Graph::to_undirected);
+    let drawn = &Subject { graph: undirected.as_ref(), ..*subject };
     let n = subject.embedding.nodes();
     let shown = Shown::new(drawn, config.map_nodes, config.seed);
     let is_sample = shown.nodes.len() < n;
@@ -211,18 +205,15 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
     }
     points.add_columns(&columns);
     let mut distances = Value::Null;
-    if let (Some(graph), Some(drawn)) = (subject.graph, drawn.graph)
+    if let (Some(graph), Some(drawn)) = (searched, drawn.graph)
         && (is_sample || !points.add_edges(graph))
     {
         let index = HopIndex::new(drawn, &shown.nodes, points.most_edge_bytes(), config.seed);
         distances = index.about();
         points.add("distances", index.bytes());
     }
-    if directed.is_some() {
-        let note = "Edges have directions: measures and exact hops follow them; estimated hops, \
-                    layouts, communities, components, degrees and core numbers are those without \
-                    directions.";
-        notes.push(note.to_owned());
+    if let Some(graph) = subject.graph {
+        notes.extend(numbers::notes_of_distances(graph, !distances.is_null()));
     }
     let share = if subject.against.is_some() { 0.5 } else { 1.0 };
     let similarity = points.add_vectors("", share, embedding, config.seed);
@@ -252,7 +243,7 @@ pub fn report(subject: &Subject, config: &ReportConfig) -> Result<String> {
                 "seed": base.seed,
             }),
         ),
-        ("directed", json!(directed.is_some())),
+        ("directed", json!(subject.graph.is_some_and(|graph| graph.is_directed()))),
         ("distances", distances),
         ("similarity", similarity),
         (

@@ -31,6 +31,7 @@ pub(super) fn numbers(
     let log = subject.log.map(read_log).transpose()?;
     let mut settings = settings(subject, log.as_deref().unwrap_or_default());
     resolve_far(&mut settings, subject);
+    notes.extend(note_of_update(&settings));
     if let Some(graph) = subject.graph {
         let sources = (graph.nodes() > MAX_EXACT).then_some(SOURCES);
         let classes = subject.labels.map(Labels::classes);
@@ -130,6 +131,41 @@ fn read_log(path: &Path) -> Result<Vec<Value>> {
     Ok(events)
 }
 
+/// What distances are, where edges have lengths or directions: the page itself searches by hops, and
+/// estimates them without directions.
+pub(super) fn notes_of_distances(graph: &Graph, estimated: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if graph.has_lengths() {
+        let note = "Edges have lengths: distances in statistics and measures are the lengths of shortest \
+                    paths; those of the maps and from a selected node are hops.";
+        notes.push(note.to_owned());
+    }
+    if graph.is_directed() {
+        let (followed, hops) = if estimated {
+            ("statistics of distances and measures follow them", "hops from a selected node, ")
+        } else {
+            ("statistics of distances, measures and hops from a selected node follow them", "")
+        };
+        notes.push(format!(
+            "Edges have directions: {followed}; {hops}layouts, and colours by community, component, degree \
+             and core number, are those without directions."
+        ));
+    }
+    notes
+}
+
+/// What an update moved.
+fn note_of_update(settings: &Map<String, Value>) -> Option<String> {
+    let updated = settings.get("updated")?;
+    let count = |name: &str| updated.get(name).and_then(Value::as_u64);
+    let (new, removed) = (count("new")?, count("removed")?);
+    let (moved, kept) = (count("moved")?, count("kept")?);
+    Some(format!(
+        "These vectors were updated to a graph that changed: {new} new nodes, {removed} removed, {moved} \
+         moved, {kept} as before."
+    ))
+}
+
 /// The resolved settings of the run: as given, or from the vectors, or from the log.
 fn settings(subject: &Subject, log: &[Value]) -> Map<String, Value> {
     match subject.settings {
@@ -148,7 +184,11 @@ fn resolve_far(settings: &mut Map<String, Value>, subject: &Subject) {
     if let (Some(far), Some(graph)) = (settings.get_mut("far"), subject.graph)
         && far == "auto"
     {
-        *far = Far::Auto.hops(graph, &Components::new(graph)).into();
+        *far = if graph.has_lengths() {
+            Far::Auto.length(graph).into()
+        } else {
+            Far::Auto.hops(graph, &Components::new(graph)).into()
+        };
     }
 }
 

@@ -8,6 +8,7 @@ use super::config::{Model, Trainer};
 use super::exact::Exact;
 use super::observe::{Checkpoint, Event, Sink, State};
 use super::plan::TrainPlan;
+use super::pmi::join;
 use super::smooth::smooth;
 use super::stream::Stream;
 use crate::embedding::Embedding;
@@ -164,7 +165,7 @@ pub(crate) fn positives(plan: &TrainPlan, graph: &Arc<Graph>) -> Result<Box<dyn 
     })
 }
 
-/// Runs all epochs, from the checkpoint on if there is one, and smooths the vectors.
+/// Runs all epochs, from the checkpoint on if there is one, smooths the vectors, and joins those of edges.
 pub(crate) fn run(
     mut backend: Box<dyn Backend + '_>,
     plan: &TrainPlan,
@@ -216,6 +217,12 @@ pub(crate) fn run(
     if smoothing > 0 && !is_smooth {
         let mut values = vectors.into_vec();
         smooth(&graph.to_undirected(), &mut values, plan.dim, smoothing);
+        vectors = values.into();
+    }
+    let pmi = plan.pmi_at_end();
+    if pmi > 0.0 {
+        let mut values = vectors.into_vec();
+        join(&graph.to_undirected(), &mut values, plan.dim, pmi, plan.seed);
         vectors = values.into();
     }
     Ok(Trained { vectors, contexts, parameters })

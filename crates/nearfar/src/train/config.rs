@@ -76,6 +76,10 @@ pub struct TrainConfig {
     /// Products of the trained vectors with the normalised adjacency matrix [default: 2; batch: 0]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Training"))]
     pub smoothing: Option<usize>,
+    /// Weight of vectors of the pointwise mutual information (PMI) of edges that are joined to the
+    /// trained ones [default: 0.3; batch, --order 2, --smoothing 0 and tables from 256 MB on: 0]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WEIGHT", help_heading = "Training"))]
+    pub pmi: Option<f64>,
     /// Weight of the negatives of a window relative to its positives
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Negatives", default_value_t = Self::default().negative_weight))]
     pub negative_weight: f64,
@@ -137,7 +141,7 @@ impl Model {
     }
 
     /// Whether vectors are computed by a network, not looked up in a table.
-    pub(super) fn has_network(self) -> bool {
+    pub(crate) fn has_network(self) -> bool {
         matches!(self, Self::Gae | Self::Vgae | Self::Gcn | Self::Sage)
     }
 }
@@ -225,6 +229,8 @@ pub struct TrainDefaults {
     pub start: Start,
     /// Smoothing steps after training.
     pub smoothing: usize,
+    /// Weight of the vectors of edges.
+    pub pmi: f64,
 }
 
 /// L2 regularisation.
@@ -258,6 +264,7 @@ impl Default for TrainConfig {
             batch: None,
             l2: L2::Auto,
             smoothing: None,
+            pmi: None,
             negative_weight: 1.0,
             kernel: Kernel::Auto,
             device: Device::Cpu,
@@ -294,6 +301,9 @@ impl TrainConfig {
         }
         if let Some(times) = self.smoothing {
             expect(times <= 100, "smoothing", &times, "0 to 100")?;
+        }
+        if let Some(weight) = self.pmi {
+            expect((0.0..=10.0).contains(&weight), "pmi", &weight, "0 to 10")?;
         }
         let k = self.k.unwrap_or(k);
         expect((1..=1000).contains(&k), "k", &k, "1 to 1000")?;
@@ -339,6 +349,9 @@ impl TrainConfig {
                 text("only the stream trainer has context vectors")
                     .set("order", 1)
                     .set("trainer", "stream")
+            }
+            _ if self.order == 2 && self.pmi.is_some_and(|weight| weight > 0.0) => {
+                text("vectors with others as contexts are not joined").omit("pmi").set("order", 1)
             }
             Trainer::Batch if self.device != Device::Cpu => {
                 text("the batch trainer trains on the CPU").omit("device").set("trainer", "stream")
@@ -390,12 +403,14 @@ impl TrainConfig {
             centre_power: if self.model.by_edges() { 1.0 } else { 0.5 },
             start: if self.order == 1 { Start::Spectral } else { Start::Random },
             smoothing: 2,
+            pmi: 0.3,
         };
         let batch = TrainDefaults {
             lr: 0.01,
             centre_power: 0.0,
             start: Start::Random,
             smoothing: 0,
+            pmi: 0.0,
             ..stream
         };
         match self.resolved_trainer() {

@@ -33,7 +33,7 @@ pub(crate) fn check(given: &Embedding, plan: &TrainPlan, graph: &Graph) -> Resul
 
 /// The memory in addition to the vectors, the given ones excluded.
 pub(super) fn bytes(graph: &Graph) -> u64 {
-    product([graph.nodes(), 16])
+    product([graph.nodes(), 16]).saturating_add(graph.undirected_bytes())
 }
 
 /// Fills rows of `stride` numbers with initial vectors: from given ones, or else as planned.

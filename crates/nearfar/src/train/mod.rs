@@ -14,6 +14,7 @@ pub(crate) mod given;
 pub mod l2;
 mod observe;
 mod plan;
+mod pmi;
 mod rows;
 mod settings;
 #[doc(hidden)]

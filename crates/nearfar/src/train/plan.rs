@@ -5,9 +5,9 @@
 //! trainer are chosen depends on the graph and the budget alone; only the stated memory also
 //! depends on the number of threads, each of which has buffers of its own.
 
-use std::path::PathBuf;
+mod provenance;
 
-use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 use super::batch;
 use super::config::{L2, Model, Protocol, TrainConfig, TrainDefaults, Trainer};
@@ -16,10 +16,10 @@ use super::exact::Objective;
 use super::given;
 use super::l2::effective_rank;
 use super::settings::Settings;
-use super::smooth;
 use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use super::update;
+use super::{pmi, smooth};
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::encode::FeatureShape;
 use crate::error::{Error, Problem, Result};
@@ -68,6 +68,8 @@ pub struct TrainPlan {
     pub l2: L2,
     /// Smoothing steps after training.
     pub smoothing: usize,
+    /// Weight of the vectors of edges that are joined after smoothing.
+    pub pmi: f64,
     /// Weight of the negatives of a window relative to its positives.
     pub negative_weight: f64,
     /// Random seed.
@@ -92,6 +94,8 @@ pub struct TrainPlan {
     pub memory: u64,
     /// What identifies the graph.
     pub fingerprint: u64,
+    /// Whether the graph is directed.
+    pub(crate) directed: bool,
     /// Whether the windows of a centre in a batch share their negatives, as in the authors' code,
     /// where all but uniform ones do.
     pub(super) shared_negatives: bool,
@@ -149,7 +153,7 @@ impl TrainPlan {
             return Err(Error::conflict(problem.set("model", "sage").omit("features")));
         }
         if from.updated.is_some() {
-            update::resolve(&mut plan);
+            update::resolve(&mut plan, settings.train.epochs);
         }
         if plan.trainer == Trainer::Batch {
             batch::check(&plan, graph)?;
@@ -220,6 +224,7 @@ impl TrainPlan {
                 _ if graph.is_directed() && config.order == 2 => 0,
                 smoothing => smoothing,
             }),
+            pmi: 0.0,
             negative_weight: config.negative_weight,
             seed: config.seed,
             kernel,
@@ -231,6 +236,7 @@ impl TrainPlan {
             negatives: NegativePlan::uniform(),
             memory: 0,
             fingerprint: graph.fingerprint(),
+            directed: graph.is_directed(),
             shared_negatives: config.protocol == Some(Protocol::Paper)
                 && !config.model.by_edges()
                 && settings.negatives.negatives != Negatives::Uniform,
@@ -245,6 +251,11 @@ impl TrainPlan {
         plan.passes = stream::passes(&plan, nodes);
         plan.passes_ahead = stream::passes_ahead(&plan, nodes);
         plan.parts = stream::parts(&plan, nodes);
+        plan.pmi = config.pmi.unwrap_or(match defaults.pmi {
+            // Joining needs whole tables in memory, and large ones need not be there.
+            _ if plan.smoothing == 0 || plan.order == 2 || plan.parts > 1 => 0.0,
+            pmi => pmi,
+        });
         plan
     }
 
@@ -275,14 +286,14 @@ impl TrainPlan {
         };
         match self.trainer {
             Trainer::Stream if self.scratch.is_some() => {
-                let around = start().max(self.smoothing_bytes(graph));
+                let around = start().max(self.finishing_bytes(graph));
                 (stream::disk_bytes(self, graph).max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Stream => {
                 let padded = self.dim.next_multiple_of(LANES);
                 let table = product([self.order, graph.nodes(), padded, 4]);
                 let training = sum([stream::bytes(self, graph), self.rank_bytes(graph)]);
-                let around = sum([table, start().max(self.smoothing_bytes(graph))]);
+                let around = sum([table, start().max(self.finishing_bytes(graph))]);
                 (training.max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Batch => (batch::bytes(self, graph), 0),
@@ -290,12 +301,13 @@ impl TrainPlan {
             Trainer::Exact if self.device != Device::Cpu => {
                 let table = product([graph.nodes(), self.dim.next_multiple_of(LANES), 4]);
                 let entries = Objective::positive_bytes(graph, self.window);
-                (sum([table, table, entries.max(start())]), 0)
+                (sum([table, table, entries.max(start()).max(self.finishing_bytes(graph))]), 0)
             }
             Trainer::Exact => {
                 let tables = product([2, graph.nodes(), self.dim, 4]);
-                let bytes = [Objective::bytes(graph, self.window), start()];
-                (sum([tables, bytes[0].max(bytes[1]), self.rank_bytes(graph)]), 0)
+                let finish = self.finishing_bytes(graph);
+                let most = Objective::bytes(graph, self.window).max(start()).max(finish);
+                (sum([tables, most, self.rank_bytes(graph)]), 0)
             }
         }
     }
@@ -306,6 +318,7 @@ impl TrainPlan {
         self.trainer == Trainer::Stream
             && self.device == Device::Cpu
             && self.parts > 1
+            && self.pmi == 0.0
             && nothing_given
     }
 
@@ -317,12 +330,15 @@ impl TrainPlan {
         }
     }
 
-    /// Bytes of smoothing, beside the vectors.
-    fn smoothing_bytes(&self, graph: &Graph) -> u64 {
-        if self.smoothing == 0 {
-            return 0;
+    /// Bytes of what is done with trained vectors, beside them: smoothing, and joining those of edges.
+    fn finishing_bytes(&self, graph: &Graph) -> u64 {
+        let n = graph.nodes();
+        let smoothing = if self.smoothing > 0 { smooth::bytes(n, self.dim) } else { 0 };
+        let joining = if self.pmi > 0.0 { pmi::bytes(n, self.dim) } else { 0 };
+        match smoothing.max(joining) {
+            0 => 0,
+            most => most.saturating_add(graph.undirected_bytes()),
         }
-        smooth::bytes(graph.nodes(), self.dim).saturating_add(graph.undirected_bytes())
     }
 
     fn too_large(&self, bytes: u64, budget: &Budget) -> Error {
@@ -344,6 +360,11 @@ impl TrainPlan {
     /// Smoothing steps once all vectors are trained. An update smooths those that it trained.
     pub(super) fn smoothing_at_end(&self) -> usize {
         if self.updated.is_some() { 0 } else { self.smoothing }
+    }
+
+    /// The weight of the vectors of edges, once all vectors are trained. An update joins none.
+    pub(super) fn pmi_at_end(&self) -> f64 {
+        if self.updated.is_some() { 0.0 } else { self.pmi }
     }
 
     /// Windows in a walk.
@@ -382,54 +403,6 @@ impl TrainPlan {
         let memory = format_bytes(self.memory);
         let disk = if self.scratch.is_some() { " · vectors in files" } else { "" };
         format!("negatives: {negatives} · memory {memory}{disk} · {work}")
-    }
-
-    /// Every resolved setting by the name of its option, with the seed, the version of this library
-    /// and the fingerprint of the graph: what the vectors can be reproduced from.
-    pub fn provenance(&self) -> Map<String, Value> {
-        let fields = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "graph": format!("{:016x}", self.fingerprint),
-            "model": self.model,
-            "trainer": self.trainer,
-            "protocol": self.protocol,
-            "dim": self.dim,
-            "context": self.window,
-            "walk-length": self.length,
-            "walks": self.walks,
-            "centre-power": self.centre_power,
-            "k": self.k,
-            "p": self.p,
-            "q": self.q,
-            "order": self.order,
-            "start": self.start,
-            "epochs": self.epochs,
-            "lr": self.lr,
-            "batch": (self.trainer == Trainer::Batch).then_some(self.batch),
-            "l2": self.l2,
-            "smoothing": self.smoothing,
-            "negative-weight": self.negative_weight,
-            "seed": self.seed,
-            "kernel": self.kernel.name(),
-            "device": self.device.name(),
-        });
-        let mut all = match fields {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        };
-        if let Some(init) = self.init {
-            all.insert("init".to_owned(), format!("{init:016x}").into());
-        }
-        if let Some(FeatureShape { width, fingerprint, .. }) = self.features {
-            let features = json!({ "width": width, "hash": format!("{fingerprint:016x}") });
-            all.insert("features".to_owned(), features);
-        }
-        if self.custom_negatives {
-            all.insert("negatives".to_owned(), "custom".into());
-        } else {
-            all.extend(self.negatives.provenance());
-        }
-        all
     }
 }
 

@@ -198,7 +198,9 @@ mod tests {
             let mut panel = vec![0.0; n * 2];
             rows.load(2, 2, &mut panel).unwrap();
             assert_eq!(panel[2 * 4097..][..2], [20_487.0, 20_488.0]);
-            panel.iter_mut().for_each(|value| *value -= 1.0);
+            for value in &mut panel {
+                *value -= 1.0;
+            }
             rows.store(2, 2, &panel, |_| true).unwrap();
             let firsts = rows.update(|at, chunk| {
                 chunk[0] -= 1.0;

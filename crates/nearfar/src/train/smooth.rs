@@ -120,7 +120,9 @@ fn even_lengths(q: &[f32], rows: &mut [f32], (stride, dim): (usize, usize), tota
         let row = &mut row[..dim];
         let factor = (total / square(row).powf(EVENING)).sqrt() as f32;
         if factor.is_finite() {
-            row.iter_mut().for_each(|x| *x *= factor);
+            for x in row.iter_mut() {
+                *x *= factor;
+            }
         }
     }
 }

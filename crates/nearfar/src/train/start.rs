@@ -80,7 +80,7 @@ fn panel(on_disk: bool) -> usize {
 }
 
 /// Rows that are multiplied with a small matrix at a time.
-const FEW: usize = 256;
+pub(super) const FEW: usize = 256;
 
 /// The memory in addition to the vectors.
 pub(super) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
@@ -214,7 +214,9 @@ fn spectral(
     let random = |at: usize, x: &mut [f32]| {
         x.par_chunks_exact_mut(columns).enumerate().for_each(|(row, values)| {
             let mut rng = Rng::new(plan.seed, Purpose::Start, 1, (at * CHUNK + row) as u64);
-            values.iter_mut().for_each(|value| *value = rng.unit() as f32 - 0.5);
+            for value in values.iter_mut() {
+                *value = rng.unit() as f32 - 0.5;
+            }
         });
     };
     let matrices = |x, y| RowSubspace { operator, columns, x, y, rows };
@@ -395,7 +397,7 @@ impl Operator {
 }
 
 /// L⁻¹ of XᵀX = L Lᵀ: the columns of X L⁻ᵀ are orthonormal. `None` if they are all zero or not finite.
-fn inverse_factor(gram: &[f64], columns: usize) -> Option<Vec<f32>> {
+pub(super) fn inverse_factor(gram: &[f64], columns: usize) -> Option<Vec<f32>> {
     /// What is added to the diagonal, as a fraction of its mean: columns may be dependent.
     const SHIFTS: [f64; 3] = [1e-9, 1e-7, 1e-5];
     let trace: f64 = (0..columns).map(|at| gram[at * columns + at]).sum();
@@ -408,7 +410,7 @@ fn inverse_factor(gram: &[f64], columns: usize) -> Option<Vec<f32>> {
 }
 
 /// XᵀY of a chunk of rows, row-major.
-fn products(x: &[f32], y: &[f32], columns: usize) -> Vec<f64> {
+pub(super) fn products(x: &[f32], y: &[f32], columns: usize) -> Vec<f64> {
     let mut total = vec![0.0_f64; columns * columns];
     for (x, y) in x.chunks(FEW * columns).zip(y.chunks(FEW * columns)) {
         let mut part = vec![0.0; columns * columns];
@@ -418,7 +420,7 @@ fn products(x: &[f32], y: &[f32], columns: usize) -> Vec<f64> {
     total
 }
 
-fn add_up(sums: Vec<Vec<f64>>) -> Vec<f64> {
+pub(super) fn add_up(sums: Vec<Vec<f64>>) -> Vec<f64> {
     let mut sums = sums.into_iter();
     let mut total = sums.next().unwrap_or_default();
     for sum in sums {

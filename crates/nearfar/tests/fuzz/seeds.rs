@@ -127,7 +127,7 @@ fn settings(configs: &Path) -> Vec<Vec<u8>> {
 /// Each of the settings with a small graph; every other one has directions, weights or lengths.
 fn training(settings: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let graph = |at: usize| {
-        let options = if at % 2 == 0 { 0 } else { (at / 2 % 8) as u8 };
+        let options = if at.is_multiple_of(2) { 0 } else { (at / 2 % 8) as u8 };
         let edges = (0..80).map(|k| (k * (at + 3) % 40) as u8);
         std::iter::once(options).chain(edges).collect::<Vec<u8>>()
     };

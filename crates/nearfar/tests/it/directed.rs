@@ -109,7 +109,7 @@ fn routes_through_landmarks() {
             let auto = if any_far { longest } else { longest + 1.0 };
             for count in [1, 2, 5, 12].into_iter().filter(|&count| count <= graph.nodes()) {
                 let routes = Routes::new(&graph, &distances, count);
-                for gamma in [1.0, 0.5, 2.0, 20.0, 64.0, -1.0, -3.0, -64.0] {
+                for gamma in [1.0, 1e-4, 2.0, 20.0, 64.0, -1.0, -3.0, -64.0] {
                     let config = NegativeConfig {
                         negatives: Negatives::LandmarkApprox,
                         gamma,

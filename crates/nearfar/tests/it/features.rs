@@ -91,6 +91,9 @@ fn features_improve_networks_and_models_apply_to_other_graphs() {
         let few = Arc::new(Features::dense(3, WIDTH, vec![0.5; 3 * WIDTH]).unwrap());
         let error = network.apply(&other, &few).unwrap_err().to_string();
         assert_eq!(error, "there are 3 rows of features for 500 nodes");
+        let directed = Arc::new(crate::graphs::directed(500, &[(0, 1)]));
+        let error = network.apply(&directed, &other_features).unwrap_err().to_string();
+        assert!(error.ends_with("omit --directed"), "{error}");
         std::fs::write(&path, &std::fs::read(&path).unwrap()[..200]).unwrap();
         assert!(NetworkModel::load(&path).unwrap_err().to_string().contains("--save-model"));
     }

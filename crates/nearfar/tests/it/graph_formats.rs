@@ -20,7 +20,7 @@ pub(crate) fn describe(dataset: &Dataset) -> String {
         let weight = weight.map_or(String::new(), |weight| format!(" {weight}"));
         parts.push(format!("{}–{}{weight}", ids[a as usize], ids[b as usize]));
     }
-    if let Some(UsedColumns { source, target, weight }) = &dataset.origin.columns {
+    if let Some(UsedColumns { source, target, weight, .. }) = &dataset.origin.columns {
         let weight = weight.as_ref().map_or(String::new(), |weight| format!(", {weight}"));
         parts.push(format!("columns {source}, {target}{weight}"));
     }

@@ -178,6 +178,55 @@ fn exact_distances_by_every_strategy() {
     }
 }
 
+/// Pairs without a path along the arcs take the length without directions, and those that have none either
+/// are one longest edge farther apart than all others.
+#[test]
+fn far_nodes_can_take_the_undirected_length() {
+    for (name, graph) in graphs().into_iter().filter(|(_, graph)| graph.is_directed()) {
+        let ((along, longest), (both, _)) = (floyd(&graph), floyd(&graph.to_undirected()));
+        let n = graph.nodes();
+        let distance = |i: usize, k: usize| {
+            [along[i][k], both[i][k]].into_iter().find(|distance| distance.is_finite())
+        };
+        let pairs = || (0..n).flat_map(|i| (0..n).map(move |k| (i, k)));
+        let largest = pairs().filter_map(|(i, k)| distance(i, k)).fold(0.0, f64::max);
+        for (negatives, gamma) in
+            [(Negatives::Distance, 1.0), (Negatives::Distance, -2.0), (Negatives::DistanceMax, 1.0)]
+        {
+            let config =
+                NegativeConfig { negatives, gamma, far: Far::Undirected, ..Default::default() };
+            let d = |i, k| distance(i, k).unwrap_or(largest + longest);
+            let row = |i| (0..n).map(|k| d(i, k)).collect();
+            let distances = Distances { d: (0..n).map(row).collect(), connected: Vec::new() };
+            let clamp: fn(f64, f64) -> f64 =
+                if negatives == Negatives::DistanceMax { f64::max } else { |p, _| p };
+            check(&format!("{name}, {negatives:?}, {gamma}"), &*sampler(&graph, &config), |i| {
+                (i < n).then(|| naive::bounded(&distances, i, gamma, clamp))
+            });
+        }
+    }
+}
+
+/// Laws that know no distances are the same with lengths as without.
+#[test]
+fn laws_without_distances_ignore_lengths() {
+    for (name, graph) in graphs() {
+        let n = graph.nodes();
+        check(name, &*sampler(&graph, &exact(Negatives::Uniform)), |i| {
+            (i < n).then(|| naive::uniform(n, i))
+        });
+        if name != "pair" {
+            check(name, &*sampler(&graph, &exact(Negatives::Edge)), |i| {
+                (i < n).then(|| naive::edge(&graph, i))
+            });
+        }
+        let arcs = |k| graph.incoming(k as Node).len() as f64;
+        check(name, &*sampler(&graph, &exact(Negatives::Degree)), |i| {
+            (i < n).then(|| naive::law(i, (0..n).map(|k| arcs(k).powf(0.75)).collect()))
+        });
+    }
+}
+
 /// Landmarks by definition: the nodes with most arcs, of those with equally many rows at equal steps,
 /// and one in every component of an undirected graph.
 fn landmarks(graph: &Graph, distances: &Distances, count: usize) -> Vec<usize> {
@@ -221,7 +270,7 @@ fn routes_through_landmarks() {
             let to: Vec<_> = (0..n).map(|i| nearest(&|l| all[i][l])).collect();
             let from: Vec<_> = (0..n).map(|k| nearest(&|l| all[l][k])).collect();
             for far in [None, Some(700.25)] {
-                for gamma in [1.0, 2.0, 64.0, -3.0] {
+                for gamma in [1.0, 1e-4, 64.0, -3.0] {
                     let config = NegativeConfig {
                         negatives: Negatives::LandmarkApprox,
                         gamma,
@@ -387,6 +436,15 @@ fn lengths_are_read_from_files() {
     assert_eq!(edges(&json.graph), [(0, 1, 1.0, None)]);
     let summary = nearfar::graph::ReadSummary::new("t.tsv", &inverse, 0.0).text();
     assert!(summary.contains("weighted, lengths 1/weight"), "{summary}");
+    let table = "id,source,target,flow,km,name\n9,0,1,3,2.5,x\n8,1,2,4,1,y\n";
+    let both = read("r.csv", table, &options(r#"{"length": "km", "weight": "flow"}"#)).unwrap();
+    let summary = nearfar::graph::ReadSummary::new("r.csv", &both, 0.0).text();
+    let columns = "columns source and target, weights from flow, lengths from km";
+    assert!(summary.contains("weighted, with lengths") && summary.ends_with(columns), "{summary}");
+    assert_eq!(
+        both.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["not read: columns id, name"]
+    );
 }
 
 #[test]

@@ -220,16 +220,18 @@ fn what_a_model_or_a_trainer_lacks_is_planned_as_such() {
         assert_eq!(plan(TrainConfig { model, ..base() }).walks, 5);
     }
     // What starts, ends and weighs centres differently.
-    let spectral = (Start::Spectral, 2, 0.5);
+    let spectral = (Start::Spectral, 2, 0.3, 0.5);
     let of = |train: TrainConfig| {
         let plan = plan(train);
-        (plan.start, plan.smoothing, plan.centre_power)
+        (plan.start, plan.smoothing, plan.pmi, plan.centre_power)
     };
     assert_eq!(of(base()), spectral);
     assert_eq!(of(TrainConfig { trainer: exact, ..base() }), spectral);
-    assert_eq!(of(TrainConfig { trainer: batch, ..base() }), (Start::Random, 0, 0.0));
-    assert_eq!(of(TrainConfig { order: 2, ..base() }), (Start::Random, 2, 0.5));
-    assert_eq!(of(TrainConfig { model: Model::Line, ..base() }), (Start::Spectral, 2, 1.0));
+    assert_eq!(of(TrainConfig { trainer: batch, ..base() }), (Start::Random, 0, 0.0, 0.0));
+    assert_eq!(of(TrainConfig { order: 2, ..base() }), (Start::Random, 2, 0.0, 0.5));
+    assert_eq!(of(TrainConfig { model: Model::Line, ..base() }), (Start::Spectral, 2, 0.3, 1.0));
+    let raw = TrainConfig { smoothing: Some(0), ..base() };
+    assert_eq!(of(raw), (Start::Spectral, 0, 0.0, 0.5));
 }
 
 #[test]

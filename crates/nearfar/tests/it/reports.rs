@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use nearfar::embedding::Embedding;
-use nearfar::graph::{Graph, Node, NodeIds, ReadOptions, read};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds, Origin, ReadOptions, read};
 use nearfar::report::{ReportConfig, Subject, report};
 use nearfar::rng::{Purpose, Rng};
 use serde_json::Value;
@@ -148,4 +148,59 @@ fn rows_must_be_in_the_order_of_the_graph() {
     let subject = Subject { graph: Some(&graph), ..Subject::new("karate", &embedding) };
     let error = report(&subject, &ReportConfig::default()).unwrap_err().to_string();
     assert!(error.contains("not in the same order"), "{error}");
+}
+
+/// Numbers follow the arcs and lengths; the page itself searches by hops, along the arcs.
+#[test]
+fn the_page_says_what_distances_are() {
+    let ids = NodeIds::Range { start: 0, len: 5 };
+    let pairs = vec![(0, 1), (2, 1), (3, 2), (4, 3), (4, 0)];
+    let page = |directed: bool, lengths: bool| {
+        let weights = lengths.then(|| vec![0.5, 2.0, 1.0, 4.0, 8.0]);
+        let list = EdgeList { pairs: pairs.clone(), weights, ids: ids.clone() };
+        let graph = list.dataset(Origin { directed, ..Origin::default() }).unwrap().graph;
+        let graph = Arc::new(if lengths { graph.with_weights_as_lengths() } else { graph });
+        let embedding = random(5, 4, ids.clone());
+        let subject = Subject { graph: Some(&graph), ..Subject::new("x", &embedding) };
+        Unpacked::new(&report(&subject, &ReportConfig::default()).unwrap())
+    };
+    let by_length = "are the lengths of shortest paths; those of the maps";
+    let along_arcs = "measures and hops from a selected node follow them";
+    for (directed, lengths, says, unreachable) in [
+        (false, false, vec![], 0),
+        (true, false, vec![along_arcs], 12),
+        (false, true, vec![by_length], 0),
+        (true, true, vec![by_length, along_arcs], 12),
+    ] {
+        let page = page(directed, lengths);
+        let notes = page.header["notes"].as_array().unwrap();
+        assert_eq!(notes.len(), says.len(), "{notes:?}");
+        for (note, says) in notes.iter().zip(says) {
+            assert!(note.as_str().unwrap().contains(says), "{note}");
+        }
+        let bytes = page.section("edges").unwrap();
+        if directed {
+            // Per node, the number of arcs, and their targets, delta-encoded.
+            assert_eq!(bytes, [1, 1, 0, 1, 1, 1, 2, 2, 0, 3]);
+        } else {
+            assert_eq!(edges(bytes, 5), [(0, 1), (0, 4), (1, 2), (2, 3), (3, 4)]);
+        }
+        let graph = &page.header["graph"];
+        assert_eq!(graph["unreachable_pairs"], unreachable);
+        assert_eq!(graph["directed"] == true, directed);
+        assert_eq!(graph["lengths"].is_object(), lengths);
+        assert_eq!(page.header["measures"]["length"].is_array(), lengths);
+    }
+}
+
+#[test]
+fn the_page_says_what_an_update_moved() {
+    let embedding = random(3, 4, NodeIds::Range { start: 0, len: 3 });
+    let updated = serde_json::json!({"new": 1, "removed": 2, "moved": 3, "kept": 4});
+    let record = [("updated".to_owned(), updated)].into_iter().collect();
+    let embedding = embedding.with_provenance(record);
+    let page =
+        Unpacked::new(&report(&Subject::new("x", &embedding), &ReportConfig::default()).unwrap());
+    let notes = page.header["notes"].to_string();
+    assert!(notes.contains("1 new nodes, 2 removed, 3 moved, 4 as before"), "{notes}");
 }

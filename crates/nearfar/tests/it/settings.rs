@@ -107,7 +107,7 @@ fn a_wrong_file_of_settings_is_refused() {
 #[test]
 fn limits_are_allowed_and_what_exceeds_them_is_not() {
     type Set = fn(&mut TrainConfig, f64);
-    let limits: [(&str, Set, [f64; 2], [f64; 2]); 13] = [
+    let limits: [(&str, Set, [f64; 2], [f64; 2]); 14] = [
         ("dim", |c, x| c.dim = x as usize, [1.0, 4096.0], [0.0, 4097.0]),
         ("context", |c, x| c.context = Some(x as usize), [2.0, 1000.0], [1.0, 1001.0]),
         ("walk-length", |c, x| c.walk_length = Some(x as usize), [5.0, 1000.0], [4.0, 1001.0]),
@@ -115,6 +115,7 @@ fn limits_are_allowed_and_what_exceeds_them_is_not() {
         ("epochs", |c, x| c.epochs = Some(x as usize), [1.0, 1e9], [0.0, 1e9 + 1.0]),
         ("centre-power", |c, x| c.centre_power = Some(x), [0.0, 2.0], [-0.1, 2.1]),
         ("smoothing", |c, x| c.smoothing = Some(x as usize), [0.0, 100.0], [101.0, 102.0]),
+        ("pmi", |c, x| c.pmi = Some(x), [0.0, 10.0], [-0.1, 10.1]),
         ("k", |c, x| c.k = Some(x as usize), [1.0, 1000.0], [0.0, 1001.0]),
         ("order", |c, x| c.order = x as usize, [1.0, 2.0], [0.0, 3.0]),
         ("lr", |c, x| c.lr = Some(x), [1e-9, 10.0], [0.0, 10.1]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nearfar::embedding::Embedding;
-use nearfar::graph::{EdgeList, Graph, Node, NodeIds, ReadOptions, read};
+use nearfar::graph::{EdgeList, Graph, Node, NodeIds, Origin, ReadOptions, read};
 use nearfar::negative::{NegativeConfig, Negatives};
 use nearfar::train::{L2, Model, Settings, TrainConfig, Trainer, Updated};
 use nearfar::{Budget, Error, Parts, Result, embed_with};
@@ -217,7 +217,9 @@ fn what_cannot_be_updated_is_an_error() {
     let order = fails(&old, TrainConfig { order: 2, ..base() });
     assert!(order.contains("context vectors"), "{order}");
     let network = fails(&old, TrainConfig { model: Model::Gcn, ..base() });
-    assert!(network.contains("only the stream trainer updates vectors"), "{network}");
+    assert!(network.contains("apply the trained network"), "{network}");
+    let exact = fails(&old, TrainConfig { trainer: Some(Trainer::Exact), ..base() });
+    assert!(exact.contains("only the stream trainer updates vectors"), "{exact}");
     let width = fails(&old, TrainConfig { dim: 8, ..base() });
     assert!(width.starts_with("--dim 8: the given vectors have 16 dimensions"), "{width}");
     let karate = Arc::new(read("builtin:karate", &ReadOptions::default()).unwrap().graph);
@@ -291,4 +293,45 @@ fn settings_of_a_record_are_those_of_the_run() {
     let bare = Embedding::new(old.ids().clone(), 16, old.vectors().to_vec()).unwrap();
     let defaults = TrainConfig { dim: 16, ..Default::default() };
     assert_eq!(Settings::recorded(&bare).train, defaults);
+}
+
+/// Arcs from the first half of the ids to the second, and new nodes: one with arcs into it alone, one with
+/// arcs from it alone.
+#[test]
+fn directed_graphs_are_updated_and_their_new_sinks_too() {
+    let ids = |count: u32| NodeIds::StringIds((0..count).map(|id| id.to_string()).collect());
+    let mut pairs: Vec<(Node, Node)> =
+        (0..40).flat_map(|a| [1, 2, 5].map(|step| (a, a / 20 * 20 + (a + step) % 20))).collect();
+    let graph = |pairs: &[(Node, Node)], count, directed| {
+        let list = EdgeList { pairs: pairs.to_vec(), weights: None, ids: ids(count) };
+        Arc::new(list.dataset(Origin { directed, ..Origin::default() }).unwrap().graph)
+    };
+    let before = graph(&pairs, 40, true);
+    pairs.extend([(0, 40), (3, 40), (7, 40), (41, 22), (41, 25), (41, 31)]);
+    let now = graph(&pairs, 42, true);
+    let old = train(&before, &settings());
+    for (before, moved) in [(None, 6), (Some(&*before), 6)] {
+        let (new, updated) = update(&old, &now, before, &settings()).unwrap();
+        assert_eq!(updated, Updated { new: 2, removed: 0, moved, kept: 34 });
+        assert!(new.vectors().iter().all(|value| value.is_finite()));
+        for (node, own, other) in [("40", "3", "25"), ("41", "25", "3")] {
+            let near = |to: &str| cosine(row(&new, node), row(&new, to));
+            assert!(near(own) > near(other) + 0.3, "{node}: {} {}", near(own), near(other));
+        }
+    }
+    // A reversed arc is a change of both of its ends.
+    let mut reversed = pairs.clone();
+    reversed[0] = (reversed[0].1, reversed[0].0);
+    let (_, updated) =
+        update(&train(&now, &settings()), &graph(&reversed, 42, true), Some(&now), &settings())
+            .unwrap();
+    assert_eq!(updated, Updated { new: 0, removed: 0, moved: 2, kept: 40 });
+    let unseen = old.transform(&now).unwrap();
+    assert_eq!(unseen.nodes(), 2);
+    let both = graph(&pairs, 42, false);
+    let error = update(&old, &both, None, &settings()).unwrap_err().to_string();
+    assert_eq!(error, "the vectors are those of a directed graph; give --directed");
+    let error = update(&train(&both, &settings()), &now, None, &settings()).unwrap_err();
+    let error = error.to_string();
+    assert_eq!(error, "the vectors are those of an undirected graph; omit --directed");
 }

@@ -54,7 +54,7 @@ impl Table {
         let weight = self.weight(options, source, target, &mut notes)?;
         let edge_type = self.find(&["type"]).filter(|at| ![source, target].contains(at));
         let columns = Columns { source, target, weight, edge_type };
-        if let Some(unread) = self.unread(&columns) {
+        if let Some(unread) = self.unread(&columns, options) {
             notes.push(unread);
         }
         let usual = (source, target) == (0, 1) && weight.is_none_or(|at| at == 2);
@@ -62,6 +62,7 @@ impl Table {
             source: self.name(source),
             target: self.name(target),
             weight: weight.map(|at| self.name(at)),
+            length: None,
         });
         Ok(Choice { columns, used, notes })
     }
@@ -202,12 +203,16 @@ impl Table {
         }
     }
 
-    /// What to say about columns that are not read.
-    fn unread(&self, columns: &Columns) -> Option<Problem> {
+    /// What to say about columns that are not read. Where lengths are read, weights are read by another
+    /// pass.
+    fn unread(&self, columns: &Columns, options: &ReadOptions) -> Option<Problem> {
         let names = self.names.as_ref()?;
         let Columns { source, target, weight, edge_type } = *columns;
-        let read =
-            |at| [source, target].contains(&at) || weight == Some(at) || edge_type == Some(at);
+        let of_weights = options.weight.as_ref().filter(|_| options.reads_lengths());
+        let of_weights = of_weights.and_then(|column| column.position(names));
+        let read = |at| {
+            [source, target].contains(&at) || [weight, edge_type, of_weights].contains(&Some(at))
+        };
         let unread: Vec<String> = (0..names.len())
             .filter(|&at| !read(at) && !self.is_index(at))
             .map(|at| self.name(at))

@@ -20,14 +20,17 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let lengths = edges_of_file(path, &of_lengths)?;
     if options.weight.is_none() || options.no_weights {
         let graph = lengths.graph.with_weights_as_lengths();
-        return Ok(with_distance(Dataset { graph, ..lengths }, Distance::Length));
+        let origin = Origin::with_lengths(lengths.origin, None);
+        return Ok(with_distance(Dataset { graph, origin, ..lengths }, Distance::Length));
     }
     let of_weights =
         ReadOptions { distance: Some(Distance::Hops), length: None, ..options.clone() };
     let weighted = edges_of_file(path, &of_weights)?;
     let read_bytes = weighted.read_bytes.saturating_add(lengths.graph.bytes());
     let graph = weighted.graph.with_lengths_of(&lengths.graph.with_weights_as_lengths())?;
-    Ok(with_distance(Dataset { graph, read_bytes, ..weighted }, Distance::Length))
+    let origin = Origin::with_lengths(lengths.origin, Some(weighted.origin));
+    let notes = lengths.notes;
+    Ok(with_distance(Dataset { graph, origin, notes, read_bytes, ..weighted }, Distance::Length))
 }
 
 /// Reads weights; edges of large weight are short.

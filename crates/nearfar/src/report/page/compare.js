@@ -40,18 +40,18 @@ function bothChart({ name, measures, against }) {
   return chart({
     title: "Similarity by distance, ξ, of both",
     caption: `${truncated(name, 40)}: ${courseWords(first)} ${truncated(against.name, 40)}: ${courseWords(second)}`,
-    plots: [{ x: hopAxis(measures.distance.at(-1) ?? 0), y: { zero: true }, series: [line(first, "near", name), line(second, "far", against.name)] }],
-    columns: ["hops", "pairs", truncated(name, 20), truncated(against.name, 20), "change"],
-    rows: rows.map(([one, other]) => [rangeText(one), withSeparators(one.pairs), one.xi.toFixed(4), other.xi.toFixed(4), signed(other.xi - one.xi, 4)]),
+    plots: [{ x: distanceAxis(measures, measures.distance.at(-1) ?? 0), y: { zero: true }, series: [line(first, "near", name), line(second, "far", against.name)] }],
+    columns: [distanceColumn(unitOf(measures)), "pairs", truncated(name, 20), truncated(against.name, 20), "change"],
+    rows: rows.map(([one, other]) => [distanceText(one), withSeparators(one.pairs), one.xi.toFixed(4), other.xi.toFixed(4), signed(other.xi - one.xi, 4)]),
   });
 }
 
 function courseWords(curve) {
   if (!curve.length) return "too few pairs.";
   const { kind, at, way } = courseOf(curve);
-  const change = `${signed(curve[0].xi)} at ${atHops(curve[0])}, ${signed(curve.at(-1).xi)} at ${atHops(curve.at(-1))}`;
+  const change = `${signed(curve[0].xi)} at ${atDistance(curve[0])}, ${signed(curve.at(-1).xi)} at ${atDistance(curve.at(-1))}`;
   const words = { falls: "falls with distance", rises: "rises with distance", flat: "hardly changes", varies: "not steady", one: "one distance" };
-  return `${kind === "turns" ? `${way} until ${atHops(at)}` : words[kind]} (${change}).`;
+  return `${kind === "turns" ? `${way} until ${atDistance(at)}` : words[kind]} (${change}).`;
 }
 
 const grouped = (value, digits) => withSeparators(signed(value, digits));

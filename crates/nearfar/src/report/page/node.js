@@ -74,7 +74,9 @@ function curveChart(data, { curve }) {
   const { measures } = data.head;
   const drawn = curve.filter(({ from, count }) => from === 1 || count >= FEWEST_NODES);
   const series = [{ kind: "line", colour: "near", name: "this node", points: drawn.map(({ d, mean }) => [d, mean]) }];
-  const all = measures ? carried(measures) : [];
+  // Hops are not compared with lengths, nor those without directions with those along arcs.
+  const comparable = measures && unitOf(measures) === "hops" && !(data.head.directed && data.index);
+  const all = comparable ? carried(measures) : [];
   if (all.length) {
     series.unshift(
       { kind: "band", points: all.map(({ d, xi, std }) => [d, Math.max(0, xi - std), Math.min(1, xi + std)]) },

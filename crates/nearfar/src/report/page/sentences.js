@@ -8,6 +8,10 @@ const ENOUGH_SHARE = 0.01;
 const WIDEST = 0.1;
 const enoughPairs = ({ counted, sources }, half) => (half || counted === "all" ? ENOUGH_PAIRS : Math.max(ENOUGH_PAIRS, 10 * sources));
 
+// Distances are hops, or the largest lengths of bins.
+const unitOf = (measures) => (measures.length ? "length" : "hops");
+const distancesOf = (measures) => measures.length ?? measures.distance;
+
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
 // The ranges of distances up to `most` hops: single ones, or from MANY_HOPS on, each of a fifth of its
@@ -15,16 +19,19 @@ const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const MANY_HOPS = 60;
 const rangeEnds = (first, last, most) => most < MANY_HOPS || last - first + 1 >= Math.floor(first / 5);
 
-// The distances of a curve with enough compared pairs: { from, to, d, xi, std, pairs, compared, interval },
-// where d is the mean of a range. Of sampled measures, `pairs` are estimates and `compared` is what was compared.
+// The distances of a curve with enough compared pairs: { unit, from, to, d, xi, std, pairs, compared, interval },
+// where d is the mean of a range. Lengths are in bins already, named by their largest length. Of sampled
+// measures, `pairs` are estimates and `compared` is what was compared.
 function carried(measures) {
   const share = measures.counted === "all" ? 1 : measures.sources / measures.nodes;
   const total = measures.pairs.reduce((sum, pairs) => sum + pairs, 0);
-  const most = measures.distance.at(-1) ?? 0;
+  const unit = unitOf(measures);
+  const most = distancesOf(measures).at(-1) ?? 0;
+  const joined = unit === "hops" && most >= MANY_HOPS;
   const enough = (d) => Math.min(enoughPairs(measures, 2 * d <= most), ENOUGH_SHARE * total * share);
   const curve = [];
   let range = null;
-  measures.distance.forEach((d, at) => {
+  distancesOf(measures).forEach((d, at) => {
     const [pairs, xi, std, interval] = [measures.pairs[at], measures.xi[at], measures.xi_std[at], measures.interval?.xi[at] ?? 0];
     if (!Number.isFinite(xi)) return;
     // Few pairs would say nothing among so many.
@@ -34,9 +41,9 @@ function carried(measures) {
     range.pairs += pairs;
     for (const [name, value] of Object.entries({ d, xi, square: std * std + xi * xi, interval })) range[name] += pairs * value;
     const isEnough = range.pairs * share >= enough(d);
-    if (!rangeEnds(range.from, d, most) || (!isEnough && most >= MANY_HOPS)) return;
+    if (joined && !(isEnough && rangeEnds(range.from, d, most))) return;
     const means = meansOf(range, share);
-    if (isEnough && means.interval <= WIDEST) curve.push(means);
+    if (isEnough && means.interval <= WIDEST) curve.push({ unit, ...means });
     range = null;
   });
   return curve;
@@ -83,12 +90,13 @@ function courseOf(curve) {
 const pairCount = (one) => `${withSeparators(one.pairs)} pairs`;
 const meanText = (one) => signed(one.xi) + (one.interval > 0 ? ` ± ${formatNumber(one.interval, 1)}` : "");
 const rangeText = ({ from, to }) => (from === to ? withSeparators(from) : `${withSeparators(from)}–${withSeparators(to)}`);
-const atHops = (one) => `${rangeText(one)} ${one.to === 1 ? "hop" : "hops"}`;
+const distanceText = (one) => (one.unit === "hops" ? rangeText(one) : formatNumber(one.to));
+const atDistance = (one) => (one.unit === "hops" ? `${rangeText(one)} ${one.to === 1 ? "hop" : "hops"}` : `length ${distanceText(one)}`);
 
 // One sentence: how similarity changes with distance.
 function courseSentence(curve) {
   if (curve.length === 0) return "";
-  const place = (one) => `${meanText(one)} at ${atHops(one)} (${pairCount(one)})`;
+  const place = (one) => `${meanText(one)} at ${atDistance(one)} (${pairCount(one)})`;
   const course = courseOf(curve);
   const [first, last] = [curve[0], curve.at(-1)];
   const subject = "The mean similarity σ(z·z)";
@@ -102,7 +110,7 @@ function courseSentence(curve) {
 }
 
 // The caption under the curve: what it does, what that means, and which pairs it is about.
-function courseCaption(measures, curve) {
+function courseCaption(measures, curve, directed = false) {
   const meaning = {
     falls: "It falls with distance: near nodes have similar vectors, far nodes less similar ones.",
     rises: "It rises with distance: far nodes have larger products than near ones. It would fall if products alone ordered pairs by distance.",
@@ -111,14 +119,19 @@ function courseCaption(measures, curve) {
     one: "",
   };
   const course = courseOf(curve);
-  const turn = course.kind === "turns" && `It ${course.way} until ${atHops(course.at)} and ${course.way === "falls" ? "rises" : "falls"} beyond.`;
-  const pairs = measures.counted === "all" ? "All pairs of connected nodes, each in both directions."
+  const turn = course.kind === "turns" && `It ${course.way} until ${atDistance(course.at)} and ${course.way === "falls" ? "rises" : "falls"} beyond.`;
+  const pairs = measures.counted === "all" ? (directed ? "All ordered pairs of nodes with a path from the first to the second." : "All pairs of connected nodes, each in both directions.")
     : `Estimated from the pairs of ${withSeparators(measures.sources)} nodes${measures.interval ? ", with 95 % intervals in the table" : ""}.`;
-  const left = measures.distance.filter((d) => !curve.some(({ from, to }) => d >= from && d <= to));
+  const left = distancesOf(measures).filter((d, at) => measures.pairs[at] > 0 && !curve.some(({ from, to }) => d >= from && d <= to));
   const wide = measures.interval ? ` or with an interval of more than ± ${WIDEST}` : "";
   const few = `fewer than 1 % of pairs and fewer than ${withSeparators(enoughPairs(measures, false))}${measures.counted === "all" ? "" : " compared"}${wide}`;
-  const missing = left.length ? `${listOfNumbers(left)} ${left.length === 1 && left[0] === 1 ? "hop" : "hops"}: left out, with ${few}.` : "";
+  const missing = left.length ? `${leftText(left, unitOf(measures))}: left out, with ${few}.` : "";
   return [turn || meaning[course.kind], pairs, missing].filter(Boolean).join(" ");
+}
+
+function leftText(left, unit) {
+  if (unit === "length") return `${left.length} ${left.length === 1 ? "bin" : "bins"} of lengths`;
+  return `${listOfNumbers(left)} ${left.length === 1 && left[0] === 1 ? "hop" : "hops"}`;
 }
 
 // 1, 2, 5–7

@@ -89,7 +89,8 @@ impl L2Controller {
         rows: impl ExactSizeIterator<Item = &'a [f32]> + Clone,
         dim: usize,
     ) -> Option<f64> {
-        self.after_some(epoch, epochs, rows.clone().step_by(step(rows.len())), dim)
+        let every = step(rows.len());
+        self.after_some(epoch, epochs, rows.step_by(every), dim)
     }
 
     /// The same with the rows that are looked at: every [`step`]-th.

@@ -181,7 +181,7 @@ impl Checkpoint {
 }
 
 /// Settings that are options of the same name and values.
-const OPTIONS: [&str; 24] = [
+const OPTIONS: [&str; 25] = [
     "model",
     "trainer",
     "batch",
@@ -199,6 +199,7 @@ const OPTIONS: [&str; 24] = [
     "lr",
     "l2",
     "smoothing",
+    "pmi",
     "negative-weight",
     "seed",
     "negatives",

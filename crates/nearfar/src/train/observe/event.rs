@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::backend::{Backend, VectorView};
 use super::super::plan::TrainPlan;
+use super::super::pmi::join;
 use super::super::smooth::smooth;
 use super::checkpoint::Checkpoint;
 use crate::error::Result;
@@ -119,10 +120,15 @@ impl State<'_> {
         self.backend.vectors()
     }
 
-    /// The vectors that the run would return if it ended here: smoothed, row by row.
+    /// The vectors that the run would return if it ended here: smoothed, with those of edges
+    /// joined, row by row.
     pub fn result(&self) -> Vec<f32> {
+        let (plan, graph) = (self.plan, self.graph.to_undirected());
         let mut vectors = self.vectors().to_vec();
-        smooth(self.graph, &mut vectors, self.plan.dim, self.plan.smoothing_at_end());
+        smooth(&graph, &mut vectors, plan.dim, plan.smoothing_at_end());
+        if plan.pmi_at_end() > 0.0 {
+            join(&graph, &mut vectors, plan.dim, plan.pmi_at_end(), plan.seed);
+        }
         vectors
     }
 }

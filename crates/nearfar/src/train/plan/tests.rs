@@ -41,7 +41,7 @@ fn steps_are_divided_among_the_pairs_of_a_window() {
 fn work_that_is_not_done_takes_no_memory() {
     let graph = ring(3000);
     let plan = |l2, smoothing| {
-        let train = TrainConfig { dim: 32, l2, smoothing, ..Default::default() };
+        let train = TrainConfig { dim: 32, l2, smoothing, pmi: Some(0.0), ..Default::default() };
         plan(&graph, train)
     };
     let rank = 1024 * 32 * 4 + 32 * 32 * 20;
@@ -49,9 +49,12 @@ fn work_that_is_not_done_takes_no_memory() {
     assert_eq!(plan(L2::Value(0.1), None).rank_bytes(&graph), 0);
     // Two panels of 16 columns, and five numbers for each node.
     let smoothing = 3000 * (2 * 16 + 5) * 4;
-    assert_eq!(plan(L2::Auto, Some(1)).smoothing_bytes(&graph), smoothing);
-    assert_eq!(plan(L2::Auto, Some(9)).smoothing_bytes(&graph), smoothing);
-    assert_eq!(plan(L2::Auto, Some(0)).smoothing_bytes(&graph), 0);
+    assert_eq!(plan(L2::Auto, Some(1)).finishing_bytes(&graph), smoothing);
+    assert_eq!(plan(L2::Auto, Some(9)).finishing_bytes(&graph), smoothing);
+    assert_eq!(plan(L2::Auto, Some(0)).finishing_bytes(&graph), 0);
+    let mut joined = plan(L2::Auto, Some(0));
+    joined.pmi = 0.3;
+    assert_eq!(joined.finishing_bytes(&graph), pmi::bytes(3000, 32));
 }
 
 /// A table of 307 MB is cut into parts, of which three are in memory where all do not fit.

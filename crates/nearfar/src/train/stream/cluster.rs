@@ -22,6 +22,7 @@ use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::train::backend::{Backend, EpochStats, KeepGoing, VectorView, positives};
 use crate::train::l2::L2Controller;
+use crate::train::pmi::join;
 use crate::train::smooth::smooth;
 use crate::train::{Checkpoint, Device, Event, Recorder, State, TrainPlan, Trainer, initial};
 
@@ -298,13 +299,18 @@ impl Run {
         let unpadded = |values: &[f32]| -> Vec<f32> {
             values.chunks_exact(stride).flat_map(|row| &row[..plan.dim]).copied().collect()
         };
-        let mut vectors = unpadded(&rows.centres);
-        smooth(&graph.to_undirected(), &mut vectors, plan.dim, plan.smoothing);
+        let AllRows { centres, contexts } = rows;
+        let mut vectors = unpadded(&centres);
+        let undirected = graph.to_undirected();
+        smooth(&undirected, &mut vectors, plan.dim, plan.smoothing);
+        if plan.pmi > 0.0 {
+            join(&undirected, &mut vectors, plan.dim, plan.pmi, plan.seed);
+        }
         self.recorder.finish()?;
         let embedding = Embedding::new(graph.ids().clone(), plan.dim, vectors)?;
         let embedding = embedding.with_provenance(plan.provenance());
         Ok(match plan.order {
-            2 => embedding.with_contexts(unpadded(&rows.contexts).into()),
+            2 => embedding.with_contexts(unpadded(&contexts).into()),
             _ => embedding,
         })
     }

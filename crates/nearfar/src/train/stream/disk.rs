@@ -169,7 +169,7 @@ impl Disk {
         leaving: Vec<Part>,
         held: &[usize],
         stage: Option<Stage>,
-    ) -> Result<(Vec<Part>, Option<(Stage, StagePairs)>)> {
+    ) -> Result<Arrived> {
         for Part { number, tables } in leaving {
             let (at, len) = self.place(number);
             for (file, values) in self.tables.iter_mut().zip(&tables) {
@@ -206,13 +206,16 @@ impl Disk {
     }
 }
 
+/// What was read: parts, and the pairs of a stage.
+type Arrived = (Vec<Part>, Option<(Stage, StagePairs)>);
+
 /// Whether a stage needs a part.
 fn needs((a, b): Stage, part: usize) -> bool {
     a == part || b == part
 }
 
 /// The blocks of all groups; none of groups whose part is not here.
-fn groups<'a>(order: Order, parts: &'a mut [Part], size: usize) -> Vec<Vec<BlockRows<'a>>> {
+fn groups(order: Order, parts: &mut [Part], size: usize) -> Vec<Vec<BlockRows<'_>>> {
     let mut groups: Vec<Vec<BlockRows>> = vec![];
     groups.resize_with(order.groups(), Vec::new);
     for Part { number, tables } in parts {

@@ -213,7 +213,9 @@ mod tests {
             let levels = levels(tasks.iter().copied(), order.groups());
             let mut level_of = vec![usize::MAX; tasks.len()];
             for (level, of_level) in levels.iter().enumerate() {
-                of_level.iter().for_each(|&task| level_of[task] = level);
+                for &task in of_level {
+                    level_of[task] = level;
+                }
             }
             let mut last = vec![None; order.groups()];
             for (&(p, q), &level) in tasks.iter().zip(&level_of) {

@@ -172,7 +172,9 @@ mod tests {
                     buckets
                 })
                 .collect();
-            blocks.iter().for_each(|block| spill.add(block).unwrap());
+            for block in &blocks {
+                spill.add(block).unwrap();
+            }
             for (a, b) in order.stages() {
                 let pairs = spill.stage((a, b)).unwrap();
                 for (p, q) in

@@ -30,7 +30,7 @@ pub(super) struct BlockRows<'a> {
 }
 
 /// The blocks of consecutive rows of one or two tables.
-pub(super) fn blocks<'a>(tables: Vec<&'a mut [f32]>, size: usize) -> Vec<BlockRows<'a>> {
+pub(super) fn blocks(tables: Vec<&mut [f32]>, size: usize) -> Vec<BlockRows<'_>> {
     let mut tables = tables.into_iter().map(|values| values.chunks_mut(size));
     let (centres, contexts) = (tables.next(), tables.next());
     let mut contexts = contexts.into_iter().flatten();

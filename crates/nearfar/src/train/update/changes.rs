@@ -39,7 +39,7 @@ impl Changes {
             (Some(_), None) => share_of_new(graph, node, &known),
             (Some(_), Some(before)) => match from[node as usize] {
                 Some(old) => share_of_changed((graph, node), (before, old), &to),
-                None if graph.degree(node) == 0 => 0.0,
+                None if edges(graph, node).next().is_none() => 0.0,
                 None => 1.0,
             },
         };
@@ -70,7 +70,7 @@ fn rows(of: &Graph, other: &Graph) -> Vec<Option<Node>> {
 /// The fraction of a node's edges that lead to new nodes.
 fn share_of_new(graph: &Graph, node: Node, known: &[Option<Node>]) -> f32 {
     let (mut new, mut total) = (0.0, 0.0);
-    for (other, weight) in edges(graph, node) {
+    for ((other, _), weight) in edges(graph, node) {
         total += weight;
         new += if known[other as usize].is_none() { weight } else { 0.0 };
     }
@@ -83,30 +83,33 @@ fn share_of_changed(
     (before, old): (&Graph, Node),
     to: &[Option<Node>],
 ) -> f32 {
-    let mut had: Vec<(Option<Node>, f64)> =
-        edges(before, old).map(|(other, weight)| (to[other as usize], weight)).collect();
-    had.sort_unstable_by_key(|&(other, _)| other);
-    let (mut changed, mut total, mut common) = (0.0, 0.0, 0);
-    for (other, weight) in edges(graph, node) {
-        let found = had.binary_search_by_key(&Some(other), |&(other, _)| other);
-        let earlier = found.map_or(0.0, |at| had[at].1);
-        common += usize::from(found.is_ok());
+    // In the rows of now; edges to nodes that are gone come first.
+    let mut had: Vec<((Option<Node>, bool), f64)> = edges(before, old)
+        .map(|((other, into), weight)| ((to[other as usize], into), weight))
+        .collect();
+    had.sort_unstable_by_key(|&(end, _)| end);
+    let (mut changed, mut total) = (0.0, 0.0);
+    for ((other, into), weight) in edges(graph, node) {
+        let found = had.binary_search_by_key(&(Some(other), into), |&(end, _)| end);
+        let earlier = found.map_or(0.0, |at| std::mem::take(&mut had[at].1));
         changed += (weight - earlier).abs();
         total += weight.max(earlier);
     }
-    if common < had.len() {
-        let kept = |other: Option<Node>| other.is_some_and(|other| graph.has_edge(node, other));
-        let gone: f64 = had.iter().filter(|(other, _)| !kept(*other)).map(|(_, w)| w).sum();
-        (changed, total) = (changed + gone, total + gone);
-    }
+    // What was not found is gone.
+    let gone: f64 = had.iter().map(|(_, weight)| weight).sum();
+    (changed, total) = (changed + gone, total + gone);
     if changed > 0.0 { (changed / total) as f32 } else { 0.0 }
 }
 
-/// The neighbours of a node with the weights of the edges to them.
-fn edges(graph: &Graph, node: Node) -> impl Iterator<Item = (Node, f64)> {
+/// The edges of a node: the node at the other end, whether the edge is an arc from there, and its weight.
+fn edges(graph: &Graph, node: Node) -> impl Iterator<Item = ((Node, bool), f64)> {
     let weights = graph.weights(node);
-    let neighbours = graph.neighbours(node).iter().enumerate();
-    neighbours.map(move |(at, &other)| (other, weights.map_or(1.0, |all| f64::from(all[at]))))
+    let out = graph.neighbours(node).iter().enumerate();
+    let out = out
+        .map(move |(at, &other)| ((other, false), weights.map_or(1.0, |all| f64::from(all[at]))));
+    let sources = if graph.is_directed() { graph.incoming(node) } else { &[] };
+    let into = move |&other| ((other, true), f64::from(graph.arc_weight(other, node)));
+    out.chain(sources.iter().map(into))
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@
 //! 3. *Smoothing*, of these nodes only ([`mod@filter`]). An old node then takes the fraction s of the
 //!    way from its old vector to its new one, and lengths are evened again.
 //!
+//! Of a directed graph, arcs count in both directions: walks and smoothing are those of the graph
+//! without directions, so that a new sink has positives, too. Distances follow the arcs.
+//!
 //! The cost is that of the walks and negatives of the changed nodes, in proportion to Σ s, and a few
 //! passes over the table of vectors. Distances are searched from changed nodes only where that is
 //! cheaper than a table of all.
@@ -119,6 +122,7 @@ pub(super) fn bytes(plan: &TrainPlan, graph: &Graph, centres: usize) -> u64 {
         product([centres, stride, 4]).max(smoothing),
         product([n, plan.dim, 4]),
         product([n, 32]),
+        graph.undirected_bytes(),
         positives,
     ])
 }
@@ -141,8 +145,10 @@ fn passes_ahead(plan: &TrainPlan, centres: usize) -> u64 {
     (AHEAD / of_a_pass).clamp(1, product([plan.epochs, plan.passes]))
 }
 
-/// The walks of an update: of one window each, and as many windows for a centre as in a whole run.
-pub(super) fn resolve(plan: &mut TrainPlan) {
+/// The walks of an update: of one window each, and as many windows for a centre as in a whole run; in half
+/// the epochs, unless so many are asked for. Its vectors start close to where they end.
+pub(super) fn resolve(plan: &mut TrainPlan, asked: Option<usize>) {
+    plan.epochs = asked.unwrap_or(plan.epochs.div_ceil(2));
     plan.walks = plan.walks.saturating_mul(plan.windows() * WALKS);
     plan.passes = plan.passes.saturating_mul(plan.windows());
     plan.length = plan.window;

@@ -136,7 +136,7 @@ impl Document {
         if self.found.edges() == 0 && names != ["source", "target"] {
             let [source, target] = names.map(str::to_owned);
             let weight = weight_name.map(str::to_owned);
-            self.found.set_columns(UsedColumns { source, target, weight });
+            self.found.set_columns(UsedColumns { source, target, weight, length: None });
         }
         self.found.edge(&Edge { ends: [&a, &b], weight, directed: false, line: NO_LINE });
         Ok(())
