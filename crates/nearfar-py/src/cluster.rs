@@ -198,7 +198,7 @@ impl Run {
         let run = run.ok_or_else(ended)?;
         let rows = all(&rows);
         let embedding = work::run(py, None, None, move |_| {
-            let embedding = run.finish(&rows)?;
+            let embedding = run.finish(rows)?;
             Ok(if text_ids { record_text_ids(embedding) } else { embedding })
         })?;
         Ok(Embedding::of(embedding))

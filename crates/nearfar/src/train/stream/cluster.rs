@@ -294,7 +294,7 @@ impl Run {
     }
 
     /// Smooths the vectors, and completes the log.
-    pub fn finish(self, rows: &AllRows) -> Result<Embedding> {
+    pub fn finish(self, rows: AllRows) -> Result<Embedding> {
         let (plan, graph, stride) = (&self.tasks.plan, &self.tasks.graph, self.tasks.stride());
         let unpadded = |values: &[f32]| -> Vec<f32> {
             values.chunks_exact(stride).flat_map(|row| &row[..plan.dim]).copied().collect()
