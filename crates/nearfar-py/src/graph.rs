@@ -113,6 +113,12 @@ impl Graph {
         Ok(Self::from_dataset(graph))
     }
 
+    /// Writes a packed file, which `read` reads.
+    fn pack(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+        let graph = Arc::clone(&self.shared);
+        work::run(py, None, None, move |_| graph.write_packed(&path))
+    }
+
     /// The number of nodes.
     #[getter]
     fn nodes(&self) -> usize {

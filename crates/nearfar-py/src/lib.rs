@@ -4,6 +4,7 @@
 //! Python code in `python/nearfar`. This module only translates between Python and the library, so
 //! the same options give the same bytes as on the command line.
 
+mod cluster;
 mod command;
 mod embedding;
 mod error;
@@ -22,6 +23,8 @@ mod _nearfar {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    #[pymodule_export]
+    use crate::cluster::{Run, Tasks, begin};
     #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]

@@ -184,7 +184,8 @@ pub(crate) fn parsed<T: DeserializeOwned>(keyword: &str, name: &str) -> PyResult
         .map_err(|error| PyValueError::new_err(format!("{keyword}: {error}")))
 }
 
-fn fields(config: &impl Serialize) -> Map<String, Value> {
+/// The fields of a configuration.
+pub(crate) fn fields(config: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(config) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),

@@ -100,6 +100,9 @@ class TrainOptions(TypedDict, total=False):
     device : str, default="cpu"
         Device that trains: ``cpu``, ``cuda`` or, of several GPUs, ``cuda:N``. Vectors of a GPU are
         not those of the CPU.
+    scratch : path, default=None
+        Folder for files of vectors and pairs where they do not fit ``max_memory``. The result is
+        the same.
     seed : int, default=0
         Random seed; the result does not depend on the number of threads.
     """
@@ -125,6 +128,7 @@ class TrainOptions(TypedDict, total=False):
     negative_weight: float
     kernel: Literal["auto", "scalar", "avx2", "avx512", "neon"]
     device: str
+    scratch: str | os.PathLike[str] | None
     seed: int
 
 
@@ -193,6 +197,16 @@ class RunOptions(TypedDict, total=False):
     threads: int | None
     max_memory: int | str
     config: str | os.PathLike[str] | None
+
+
+class GpuOptions(TypedDict, total=False):
+    """
+    device_memory : int or str, default=None
+        Limit of the GPU's memory, such as 20GB; larger tables of vectors stream through it in
+        parts. ``None``: what is free.
+    """
+
+    device_memory: int | str | None
 
 
 class FilesOptions(TypedDict, total=False):
@@ -413,7 +427,7 @@ class GraphOptions(TypedDict, total=False):
     largest_component: bool
 
 
-class EmbedKeywords(TrainOptions, LawOptions, NegativesOptions, RunOptions, FilesOptions, GraphOptions, total=False):
+class EmbedKeywords(TrainOptions, LawOptions, NegativesOptions, RunOptions, GpuOptions, FilesOptions, GraphOptions, total=False):
     """Keywords of ``embed``."""
 
 
@@ -429,7 +443,7 @@ class ClassifyKeywords(ClassifyOptions, ThreadsOptions, total=False):
     """Keywords of ``classify``."""
 
 
-class LinksKeywords(LinksOptions, TrainOptions, LawOptions, NegativesOptions, RunOptions, GraphOptions, total=False):
+class LinksKeywords(LinksOptions, TrainOptions, LawOptions, NegativesOptions, RunOptions, GpuOptions, GraphOptions, total=False):
     """Keywords of ``links``."""
 
 

@@ -22,7 +22,8 @@ class Observer:
     def __init__(self, progress: bool, callback: Callback | None) -> None:
         self._bar = _make_bar() if progress else None
         self._callback = callback
-        self._stopped = False
+        #: Whether the callback has stopped the run.
+        self.stopped = False
 
     def __call__(self, message: str) -> bool:
         """Handles one event, given as JSON; returns whether to continue."""
@@ -38,17 +39,17 @@ class Observer:
         if self._callback is None:
             return True
         try:
-            self._stopped = self._callback(event) is False
+            self.stopped = self._callback(event) is False
         except StopIteration:
-            self._stopped = True
-        return not self._stopped
+            self.stopped = True
+        return not self.stopped
 
     def __enter__(self) -> Observer:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if self._bar is not None:
-            self._bar.close(completed=kind is None and not self._stopped)
+            self._bar.close(completed=kind is None and not self.stopped)
 
 
 def _make_bar() -> _Bar:

@@ -24,7 +24,7 @@ use crate::train::backend::{Backend, EpochStats, KeepGoing, VectorView, positive
 use crate::train::l2::L2Controller;
 use crate::train::pmi::join;
 use crate::train::smooth::smooth;
-use crate::train::{Checkpoint, Event, Recorder, State, TrainPlan, Trainer, initial};
+use crate::train::{Checkpoint, Device, Event, Recorder, State, TrainPlan, Trainer, initial};
 
 /// What tasks of a run have in common.
 pub struct Tasks {
@@ -49,6 +49,15 @@ impl Tasks {
             let problem =
                 Problem::from("windows that slide along walks need the walks of all nodes");
             return Err(Error::conflict(problem.omit("walk-length")));
+        }
+        if plan.scratch.is_some() {
+            let problem = Problem::from("vectors are in memory where a cluster trains them");
+            return Err(Error::conflict(problem.omit("scratch")));
+        }
+        if plan.device != Device::Cpu {
+            return Err(Error::conflict(
+                Problem::from("the machines of a cluster train on their CPUs").omit("device"),
+            ));
         }
         let (negatives, positives) = (plan.negatives.build(graph)?, positives(&plan, graph)?);
         let rows = Blocks::rows_for(graph.nodes(), padded(&plan));
@@ -196,19 +205,25 @@ pub struct AllRows {
 
 impl Run {
     /// The run of tasks, the epochs that are complete, and the rows after them: from a checkpoint, if the
-    /// recorder has one to continue from.
-    pub fn new(tasks: &Arc<Tasks>, mut recorder: Recorder) -> Result<(Self, usize, AllRows)> {
+    /// recorder has one to continue from. `report` receives the first events.
+    pub fn new(
+        tasks: &Arc<Tasks>,
+        mut recorder: Recorder,
+        mut report: impl FnMut(&Event) -> Result<()>,
+    ) -> Result<(Self, usize, AllRows)> {
         let plan = &tasks.plan;
         let checkpoint = recorder.plan(plan)?;
         let l2 = L2Controller::new(plan.l2, &tasks.graph, plan.dim, plan.kernel);
-        recorder.event(&Event::Started {
+        let started = Event::Started {
             nodes: tasks.graph.nodes(),
             epochs: plan.epochs,
             walks: plan.walks,
             kernel: plan.kernel.name(),
             memory: plan.memory,
             settings: plan.provenance(),
-        })?;
+        };
+        recorder.event(&started)?;
+        report(&started)?;
         let mut run = Self { tasks: Arc::clone(tasks), l2, recorder };
         let rows = tasks.graph.nodes() * tasks.stride();
         let Some(checkpoint) = checkpoint else {
@@ -236,7 +251,9 @@ impl Run {
         {
             row[..plan.dim].copy_from_slice(vector);
         }
-        run.recorder.event(&Event::Resumed { epoch: *epoch, kernel: None })?;
+        let resumed = Event::Resumed { epoch: *epoch, kernel: None };
+        run.recorder.event(&resumed)?;
+        report(&resumed)?;
         Ok((run, *epoch, AllRows { centres, contexts }))
     }
 
