@@ -133,7 +133,7 @@ fn a_config_file_sets_what_the_command_line_does_not() {
         messages += &failure(&arguments).replace(text(folder.path()), "FOLDER");
     }
     insta::assert_snapshot!(messages, @r#"
-    error: FOLDER/c.toml: unknown setting 'dims'; expected one of negatives, gamma, degree-power, landmarks, far, strategy, model, trainer, protocol, dim, context, walk-length, walks, centre-power, k, p, q, order, start, epochs, lr, batch, l2, smoothing, negative-weight, kernel, device, seed
+    error: FOLDER/c.toml: unknown setting 'dims'; expected one of negatives, gamma, degree-power, landmarks, far, strategy, model, trainer, protocol, dim, context, walk-length, walks, centre-power, k, p, q, order, start, epochs, lr, batch, l2, smoothing, pmi, negative-weight, kernel, device, scratch, seed
     error: FOLDER/c.toml: dim: invalid type: string "many", expected usize
     error: FOLDER/c.toml:1: string values must be quoted, expected literal string
     error: --dim 0: expected 1 to 4096

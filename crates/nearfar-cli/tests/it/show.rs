@@ -44,6 +44,7 @@ fn settings_of_vectors() {
       lr               0.5
       l2               auto
       smoothing        2
+      pmi              0.3
       negative-weight  1.0
       kernel           scalar
       device           cpu

@@ -104,6 +104,7 @@ fn memory_counts_pairs_negatives_tables_and_distances() {
         walks: Some(2),
         epochs: Some(3),
         start: Some(Start::Random),
+        pmi: Some(0.0),
         ..Default::default()
     };
     let grows = |what: &str, small: f64, large: f64, by: f64| {

@@ -96,7 +96,7 @@ fn a_wrong_file_of_settings_is_refused() {
     let error = merged("seed = 1\nspeed = 2\n").unwrap_err();
     let all = "FILE: unknown setting 'speed'; expected one of negatives, gamma, degree-power, ";
     assert!(
-        error.starts_with(all) && error.ends_with("negative-weight, kernel, device, seed"),
+        error.starts_with(all) && error.ends_with("negative-weight, kernel, device, scratch, seed"),
         "{error}"
     );
     let error = merged("walks = 'few'\n").unwrap_err();

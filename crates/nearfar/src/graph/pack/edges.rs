@@ -386,7 +386,7 @@ mod tests {
         let parts = found.map(|found| (fs::read(&output).unwrap(), found.dropped, found.origin));
         let whole = read(source.to_str().unwrap(), options).map_err(|error| error.to_string());
         let whole = whole.map(|whole| {
-            whole.graph.write_packed(&output).unwrap();
+            whole.graph.write_with(&output, options).unwrap();
             (fs::read(&output).unwrap(), whole.dropped, whole.origin)
         });
         if let (Ok(parts), Ok(whole)) = (&parts, &whole) {

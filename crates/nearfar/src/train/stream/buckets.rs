@@ -23,12 +23,12 @@ pub struct Buckets {
     next: Vec<usize>,
 }
 
-/// Pairs in a chunk of so many lists with so many pairs: about an eighth of a list, so that what lists
+/// Pairs in a chunk of so many lists with so many pairs: about a sixteenth of a list, so that what lists
 /// leave unused stays small. A multiple of the kernel's [`PIECE`], so that a list is trained as if it
 /// were contiguous, and a power of two.
 fn chunk(lists: u64, pairs: u64) -> u64 {
     let piece = PIECE as u64;
-    (pairs / lists.max(1) / 8).next_power_of_two().clamp(4 * piece, 64 * piece)
+    (pairs / lists.max(1) / 16).next_power_of_two().clamp(4 * piece, 64 * piece)
 }
 
 impl Buckets {
