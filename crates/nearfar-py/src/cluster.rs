@@ -1,5 +1,7 @@
 //! The work of a run on a cluster: tasks that any process does, and what the driver decides.
 
+#![allow(clippy::needless_pass_by_value, reason = "arguments from Python are owned")]
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -214,7 +214,11 @@ def test_an_interrupt_ends_the_run_and_not_the_cluster(two_workers: str) -> None
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"trainer": "exact"}, "trainer='stream'"), ({"walk_length": 20}, "walk_length"), ({"device": "cuda"}, "device")],
+    [
+        ({"trainer": "exact"}, "trainer='stream'"),
+        ({"walk_length": 20}, "walk_length"),
+        ({"device": "cuda"}, "device"),
+    ],
 )
 def test_what_has_no_tasks_is_refused(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):

@@ -85,6 +85,10 @@ class TrainOptions(TypedDict, total=False):
         L2 regularisation λ: a number, or ``auto``, which adjusts it while training; batch has none.
     smoothing : int, default=None
         Products of the trained vectors with the normalised adjacency matrix. ``None``: 2; batch: 0.
+    pmi : float, default=None
+        Weight of vectors of the pointwise mutual information (PMI) of edges that are joined to the
+        trained ones. ``None``: 0.3; batch, ``order=2``, ``smoothing=0`` and tables from 256 MB on:
+        0.
     negative_weight : float, default=1.0
         Weight of the negatives of a window relative to its positives.
     kernel : {"auto", "scalar", "avx2", "avx512", "neon"}, default="auto"
@@ -125,6 +129,7 @@ class TrainOptions(TypedDict, total=False):
     batch: int | None
     l2: float | Literal["auto"]
     smoothing: int | None
+    pmi: float | None
     negative_weight: float
     kernel: Literal["auto", "scalar", "avx2", "avx512", "neon"]
     device: str
