@@ -156,7 +156,7 @@ mod tests {
     fn memory_is_that_of_the_pairs_and_a_chunk_for_each_list() {
         assert_eq!(Buckets::bytes(0, 1000), 4000);
         assert_eq!(Buckets::bytes(256, 1000), 4000 + 256 * (4 * 64 + 64));
-        assert_eq!(Buckets::bytes(10, 40_000), 160_000 + 10 * (4 * 512 + 64));
+        assert_eq!(Buckets::bytes(10, 40_000), 160_000 + 10 * (4 * 256 + 64));
         assert_eq!(Buckets::bytes(10, 1 << 20), (4 << 20) + 10 * (4 * 1024 + 64));
         assert_eq!(Buckets::bytes(u64::MAX, u64::MAX), u64::MAX);
     }
