@@ -31,6 +31,7 @@ PAGES = {
 # Recorded runs: a page each, with its figures and tables.
 RUNS = ["2026-11-15-rivals", "2026-11-17-scores", "2026-11-19-gpu"]
 COMMANDS = "<!-- the commands: site/hooks.py lists them here -->"
+PYTHON = ROOT / "crates/nearfar-py/python/nearfar"
 PACKAGE = "<!-- the package: site/hooks.py lists it here -->"
 
 
@@ -105,11 +106,23 @@ def _links(text, source, uri, config):
 
 
 def package():
-    """Every public name of the Python package, for mkdocstrings: functions, then classes."""
-    module = ast.parse((ROOT / "crates/nearfar-py/python/nearfar/__init__.py").read_text("utf-8"))
+    """Every public name of the Python package, for mkdocstrings: functions, then classes; then keywords."""
+    module = ast.parse((PYTHON / "__init__.py").read_text("utf-8"))
     assigned = (it for it in module.body if isinstance(it, ast.Assign) and it.targets[0].id == "__all__")
     names = ast.literal_eval(next(assigned).value)
-    return "\n\n".join(f"::: nearfar.{name}" for name in sorted(names, key=lambda it: (it[0].isupper(), it)))
+    listed = [f"::: nearfar.{name}" for name in sorted(names, key=lambda it: (it[0].isupper(), it))]
+    return "\n\n".join([*listed, "## Keywords", *keywords()])
+
+
+def keywords():
+    """The keywords by group, and which functions take them, from the generated classes."""
+    classes = [it for it in ast.parse((PYTHON / "_keywords.py").read_text("utf-8")).body if isinstance(it, ast.ClassDef)]
+    for group in classes:
+        takers = [it.name for it in classes if group.name in [getattr(base, "id", "") for base in it.bases]]
+        if takers:
+            functions = ", ".join(f"`{name.removesuffix('Keywords').lower()}`" for name in takers)
+            entries = re.sub(r"(?m)^(\w+) : (.*)$", r"- `\1` : `\2`\n", ast.get_docstring(group))
+            yield f"### {group.name.removesuffix('Options')}\n\nOf {functions}.\n\n{entries.replace('``', '`')}"
 
 
 def commands():
