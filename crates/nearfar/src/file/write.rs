@@ -155,7 +155,7 @@ pub fn write_together(files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) -> Re
     set.commit()
 }
 
-/// Fails where [`write_whole`] would fail because of a missing folder, missing permission, or what is
+/// Fails where writing a whole file would fail because of a missing folder, missing permission, or what is
 /// there already. Call it before any work.
 pub fn check_writable(path: &Path) -> Result<()> {
     Temporary::beside(&target(path)?).map(drop)

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! and M x takes T products with the sparse P = D⁻¹A (Horner's rule). Subspace iteration finds its
-//! leading eigenvectors: X random, X ← F X made orthonormal ([`ITERATIONS`] times), with
+//! leading eigenvectors: X random, X ← F X made orthonormal (three times), with
 //!
 //! ```text
 //! F = D · P^(T−1) (I + P)

@@ -4,7 +4,7 @@
 //! its pairs are sampled and sorted into buckets ([`EpochPairs`]). Then the buckets are trained in
 //! tasks, in an order that the graph fixes ([`schedule`]): tasks that share no row run in parallel, and
 //! the result does not depend on the number of threads, nor on whether the rows are in memory or in
-//! files ([`mod@disk`]). [`mod@reference`] is the same algorithm, slow and obvious.
+//! files (`disk`). [`mod@reference`] is the same algorithm, slow and obvious.
 
 pub mod blocks;
 pub mod buckets;
