@@ -47,13 +47,14 @@ const MOST: usize = 128;
 /// The memory in addition to the vectors.
 pub(crate) fn bytes(nodes: usize, dim: usize) -> u64 {
     let (columns, chunks) = (columns_of(nodes, dim), nodes.div_ceil(CHUNK));
-    let (width, threads) = (dim + columns, rayon::current_num_threads().min(chunks));
+    let (width, threads) = (dim + columns, rayon::current_num_threads());
     sum([
         product([2, nodes, columns, 4]),
         product([nodes, 4]),
         // Sums of chunks, and of what eigenvectors are found with.
         product([chunks + 3, width, width, 8]),
-        product([threads, width, width + 2 * FEW, 4]),
+        product([threads.min(chunks), width, width, 4]),
+        product([threads, width, 2 * FEW, 4]),
     ])
 }
 
