@@ -1,10 +1,14 @@
 //! Output: results to standard output, messages to standard error.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use nearfar::graph::ReadSummary;
 pub(crate) use nearfar::grouped;
+
+/// The most lines of a histogram by distance.
+const MOST_LINES: u32 = 40;
 
 /// Writes a result for people. Ids may hold anything: what a terminal would obey is escaped.
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
@@ -75,16 +79,33 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number as u64))
 }
 
+/// Pairs by distance, or by ranges of equal width where distances are many.
+pub(crate) fn ranges(histogram: &BTreeMap<u32, u64>) -> Vec<(String, u64)> {
+    let most = histogram.keys().max().copied().unwrap_or(0);
+    let steps = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u32.pow(power)));
+    let width = steps.into_iter().find(|width| most.div_ceil(*width) <= MOST_LINES).unwrap_or(most);
+    if width == 1 {
+        return histogram.iter().map(|(distance, pairs)| (distance.to_string(), *pairs)).collect();
+    }
+    let ranges = (1..=most).step_by(width as usize).map(|first| {
+        let last = (first + width - 1).min(most);
+        (format!("{first}–{last}"), histogram.range(first..=last).map(|(_, pairs)| pairs).sum())
+    });
+    ranges.collect()
+}
+
 /// A histogram by distance: lines "distance  count  percentage  bar".
 pub(crate) fn distance_bars(counts: &[(String, u64)]) -> String {
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
     let most = counts.iter().map(|&(_, count)| count).max().unwrap_or(0).max(1);
     let width = counts.iter().map(|&(_, count)| grouped(count).len()).max().unwrap_or(0);
+    let labels = counts.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).max(5);
     let mut text = String::new();
     for (label, count) in counts {
         let percentage = 100.0 * *count as f64 / total.max(1) as f64;
         let bar = "█".repeat((32.0 * *count as f64 / most as f64).round() as usize);
-        let line = format!("  {label:>5}  {:>width$}  {percentage:5.1} %  {bar}", grouped(*count));
+        let line =
+            format!("  {label:>labels$}  {:>width$}  {percentage:5.1} %  {bar}", grouped(*count));
         text.push_str(line.trim_end());
         text.push('\n');
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearfar::report::{ReportConfig, Subject, check_writable, write_report};
+use nearfar::report::{Log, ReportConfig, Subject, check_writable, write_report};
 use pyo3::prelude::*;
 
 use crate::embedding::Embedding;
@@ -46,7 +46,7 @@ pub(crate) fn report(
             graph: graph.as_ref(),
             labels: labels.as_ref(),
             splits: splits.as_ref(),
-            log: files.0.as_deref(),
+            log: files.0.as_deref().map(Log::File),
             links: files.1.as_deref(),
             ..Subject::new(&name, &embedding)
         };

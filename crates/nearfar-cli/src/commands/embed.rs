@@ -10,7 +10,7 @@ use nearfar::encode::Features;
 use nearfar::error::{Error, Problem};
 use nearfar::file::{check_not_input, commit_all};
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
-use nearfar::report::{ReportConfig, Subject};
+use nearfar::report::{Log, ReportConfig, Subject};
 use nearfar::train::{Checkpoints, Device, Event, Recorder, RunLog, Settings, Sink};
 use nearfar::{Budget, BuildBackend, Parts, format_bytes};
 
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let (prepare, train) = (run.preparation, run.training);
     run.recorder.event(&Event::Times { read: read.seconds, prepare, train, save })?;
     run.recorder.event(&Event::Finished { peak_memory })?;
-    run.recorder.finish()?;
+    let lines = run.recorder.finish()?;
     if *json {
         print::json(&Run {
             read: &read,
@@ -211,7 +211,7 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
         graph: Some(&graph),
         labels: labels.as_ref(),
         splits: splits.as_ref(),
-        log: log.as_deref(),
+        log: log.as_deref().map(Log::File).or(lines.as_deref().map(Log::Lines)),
         ..Subject::new(&name, &embedding)
     };
     let config = ReportConfig { seed: args.options.settings.train.seed, ..Default::default() };
@@ -273,7 +273,12 @@ impl OutputArgs {
         };
         let checkpoints = self.checkpoint.as_ref().map(checkpoints).transpose()?;
         let open = if self.resume { RunLog::append } else { RunLog::create };
-        Ok(Recorder::new(self.log.as_deref().map(open).transpose()?, checkpoints))
+        let log = match &self.log {
+            Some(file) => Some(open(file)?),
+            // The report shows the loss by epoch.
+            None => self.report.is_some().then(RunLog::in_memory),
+        };
+        Ok(Recorder::new(log, checkpoints))
     }
 }
 

@@ -9,7 +9,7 @@ use nearfar::embedding::Embedding;
 use nearfar::evaluate::{read_labels, read_splits, splits_in};
 use nearfar::file::check_not_input;
 use nearfar::graph::ReadOptions;
-use nearfar::report::{Columns, ReportConfig, Subject, check_writable, write_report};
+use nearfar::report::{Columns, Log, ReportConfig, Subject, check_writable, write_report};
 
 use crate::print;
 
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         graph: graph.as_ref(),
         labels: labels.as_ref(),
         splits: splits.as_ref(),
-        log: args.log.as_deref(),
+        log: args.log.as_deref().map(Log::File),
         links: args.links.as_deref(),
         columns: columns.as_ref(),
         against: other_name.as_deref().zip(against.as_ref()),

@@ -115,8 +115,13 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
         };
         return print::json_with_read(&sample, &read);
     }
-    let label = |hops: u32| if Some(hops) == far { "far".to_owned() } else { hops.to_string() };
-    let by_hops = || by_distance.iter().map(|(&hops, &count)| (label(hops), count)).collect();
+    let by_hops = || {
+        let mut by_hops = by_distance.clone();
+        let unreached = far.and_then(|far| by_hops.remove(&far));
+        let mut rows = print::ranges(&by_hops);
+        rows.extend(unreached.map(|count| ("far".to_owned(), count)));
+        rows
+    };
     let by_length = by_length.map(|rows| {
         rows.iter().map(|(upper, count)| (upper.to_string(), *count)).collect::<Vec<_>>()
     });

@@ -93,7 +93,7 @@ fn table(name: &str, stats: &DistanceSummary) -> String {
     }
     let mut pairs: Vec<(String, u64)> = match &stats.lengths {
         Some(by) => by.histogram.iter().map(|(d, pairs)| (d.to_string(), *pairs)).collect(),
-        None => stats.distance_histogram.iter().map(|(d, p)| (d.to_string(), *p)).collect(),
+        None => print::ranges(&stats.distance_histogram),
     };
     let by_hops = ("distance", stats.distance_sources);
     let by_length = stats.lengths.as_ref().map(|by| ("length of the path, up to", by.sources));

@@ -116,13 +116,13 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def karate(work: Path) -> Path:
-    nearfar("embed", "builtin:karate", "-o", work / "karate.npy", "--log", work / "karate.jsonl", "--report", work / "karate.html")
+    nearfar("embed", "builtin:karate", "-o", work / "karate.npy", "--report", work / "karate.html")
     return work / "karate.html"
 
 
 @pytest.fixture(scope="session")
 def moderate(work: Path) -> Path:
-    nearfar("embed", "builtin:moderate", "-o", work / "moderate.npy", "--dim", 32, "--report", work / "moderate.html")
+    nearfar("embed", "builtin:moderate", "-o", work / "moderate.npy", "--dim", 32, "--log", work / "moderate.jsonl", "--report", work / "moderate.html")
     return work / "moderate.html"
 
 

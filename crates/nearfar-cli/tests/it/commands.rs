@@ -29,6 +29,24 @@ fn stats_of_a_builtin_graph() {
     ");
 }
 
+/// A path of 301 nodes has 300 distances: they are shown in ranges, and JSON has all of them.
+#[test]
+fn many_distances_are_shown_in_ranges() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("path.tsv");
+    let edges = (0..300).map(|node| format!("{node}\t{}\n", node + 1));
+    fs::write(&path, edges.collect::<String>()).unwrap();
+    let stats = output(&["stats", text(&path)]);
+    let lines: Vec<&str> = stats.lines().skip_while(|line| !line.starts_with("pairs")).collect();
+    assert_eq!(lines.len(), 1 + 30, "{stats}");
+    let words = |line: &str| line.split_whitespace().take(3).map(str::to_owned).collect::<Vec<_>>();
+    // Of distance d there are 2 (301 − d) ordered pairs.
+    assert_eq!(words(lines[1]), ["1–10", "5", "910"]);
+    assert_eq!(words(lines[30])[..2], ["291–300", "110"]);
+    let json = json(&["stats", text(&path), "--json"]);
+    assert_eq!(json["distance_histogram"].as_object().unwrap().len(), 300);
+}
+
 #[test]
 fn stats_as_json() {
     let stats = output(&["stats", "builtin:karate", "--json"]);

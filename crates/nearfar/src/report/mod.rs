@@ -87,7 +87,7 @@ pub struct Subject<'a> {
     /// The nodes to train a classifier on, and those to score it on.
     pub splits: Option<&'a Splits>,
     /// The training log, as `embed --log` writes it.
-    pub log: Option<&'a Path>,
+    pub log: Option<Log<'a>>,
     /// Link prediction scores, as `nearfar links --json` prints them.
     pub links: Option<&'a Path>,
     /// Columns of the user's own, by row.
@@ -96,6 +96,15 @@ pub struct Subject<'a> {
     pub against: Option<(&'a str, &'a Embedding)>,
     /// The resolved settings of the run; by default those that the vectors or the log record.
     pub settings: Option<&'a Map<String, Value>>,
+}
+
+/// Where the log of a run is.
+#[derive(Clone, Copy)]
+pub enum Log<'a> {
+    /// In this file.
+    File(&'a Path),
+    /// Its lines, in memory.
+    Lines(&'a str),
 }
 
 impl<'a> Subject<'a> {

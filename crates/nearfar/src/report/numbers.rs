@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::Subject;
+use super::{Log, Subject};
 use crate::distance::{DistanceSummary, Far};
 use crate::error::{Error, Result};
 use crate::evaluate::measure::{MeasureConfig, measure};
@@ -88,8 +88,11 @@ pub(super) fn against(subject: &Subject, config: &ClassifyConfig) -> Result<Map<
     Ok(numbers)
 }
 
-fn read_log(path: &Path) -> Result<Vec<Value>> {
-    let log = read_text(path)?;
+fn read_log(log: Log) -> Result<Vec<Value>> {
+    let (path, log) = match log {
+        Log::File(path) => (path, read_text(path)?),
+        Log::Lines(lines) => (Path::new("log"), lines.to_owned()),
+    };
     let lines = (1..).zip(log.lines()).filter(|(_, line)| !line.trim().is_empty());
     let mut events: Vec<Value> = Vec::new();
     // Seconds of earlier runs, where a run was resumed.
@@ -227,7 +230,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log.jsonl");
         std::fs::write(&path, text).unwrap();
-        read_log(&path)
+        read_log(Log::File(&path))
     }
 
     const EPOCH: &str = r#"{"event":"epoch","epoch":1,"pairs":2,"loss":0.5,"seconds":1.5}"#;

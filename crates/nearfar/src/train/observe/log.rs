@@ -1,26 +1,37 @@
 //! The log of a run: one line of JSON for each event.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, LineWriter, Read, Write};
+use std::io::{LineWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::event::Event;
 use crate::error::{Error, Result};
 
-/// A log file. It is written line by line, so that it can be followed and survives a killed run.
+/// A log, in memory or in a file. The file is written line by line, so that it can be followed and
+/// survives a killed run.
 #[derive(Debug)]
 pub struct RunLog {
-    path: PathBuf,
-    file: LineWriter<File>,
+    lines: Lines,
     start: Instant,
+}
+
+#[derive(Debug)]
+enum Lines {
+    File(PathBuf, LineWriter<File>),
+    Memory(String),
 }
 
 impl RunLog {
     /// Creates the file, or empties it.
     pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(path).map_err(|error| Error::write(path, error))?;
-        Ok(Self { path: path.to_owned(), file: LineWriter::new(file), start: Instant::now() })
+        Ok(Self::to_file(path, file))
+    }
+
+    /// Keeps the lines until the end of the run.
+    pub fn in_memory() -> Self {
+        Self { lines: Lines::Memory(String::new()), start: Instant::now() }
     }
 
     /// Opens the file to add to it, as a resumed run does. A line that a killed run did not complete is
@@ -36,7 +47,7 @@ impl RunLog {
             let complete = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
             file.set_len(complete as u64).map_err(fail)?;
         }
-        Ok(Self { path: path.to_owned(), file: LineWriter::new(file), start: Instant::now() })
+        Ok(Self::to_file(path, file))
     }
 
     /// Writes an event, except mere progress, with the seconds since training started.
@@ -47,16 +58,33 @@ impl RunLog {
             _ => {}
         }
         let seconds = self.start.elapsed().as_secs_f64();
-        let line = serde_json::to_value(event).map_err(io::Error::from).and_then(|mut line| {
-            line["seconds"] = seconds.into();
-            writeln!(self.file, "{line}")
-        });
-        line.map_err(|error| Error::write(&self.path, error))
+        let mut line = serde_json::to_value(event)
+            .map_err(|error| Error::conflict(format!("an event is no JSON: {error}")))?;
+        line["seconds"] = seconds.into();
+        match &mut self.lines {
+            Lines::File(path, file) => {
+                writeln!(file, "{line}").map_err(|error| Error::write(path, error))
+            }
+            Lines::Memory(text) => {
+                text.extend([line.to_string().as_str(), "\n"]);
+                Ok(())
+            }
+        }
     }
 
-    /// Completes the file.
-    pub fn finish(mut self) -> Result<()> {
-        self.file.flush().map_err(|error| Error::write(&self.path, error))
+    /// Completes the file. The lines, if they are in memory.
+    pub fn finish(self) -> Result<Option<String>> {
+        match self.lines {
+            Lines::File(path, mut file) => {
+                file.flush().map(|()| None).map_err(|error| Error::write(&path, error))
+            }
+            Lines::Memory(text) => Ok(Some(text)),
+        }
+    }
+
+    fn to_file(path: &Path, file: File) -> Self {
+        let lines = Lines::File(path.to_owned(), LineWriter::new(file));
+        Self { lines, start: Instant::now() }
     }
 }
 

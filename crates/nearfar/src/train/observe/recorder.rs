@@ -66,8 +66,8 @@ impl Recorder {
         self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.state(state, now))
     }
 
-    /// Completes the log.
-    pub fn finish(self) -> Result<()> {
-        self.log.map_or(Ok(()), RunLog::finish)
+    /// Completes the log. Its lines, if they are in memory.
+    pub fn finish(self) -> Result<Option<String>> {
+        self.log.map_or(Ok(None), RunLog::finish)
     }
 }
