@@ -190,7 +190,7 @@ pub(crate) fn embed(
     let keep = options.put(Keep::default())?;
     let Threads { threads } = options.put(Threads::default())?;
     let memory = options.put(Memory::default())?.bytes()?;
-    let device_memory = options.put(DeviceMemory::default())?.bytes()?;
+    let device_memory = options.put(DeviceMemory::default())?.bytes(settings.train.device)?;
     options.end()?;
     if keep.resume && keep.checkpoint.is_none() {
         return Err(PyValueError::new_err(

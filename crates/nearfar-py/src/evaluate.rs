@@ -113,7 +113,7 @@ pub(crate) fn links(
     let settings = options.settings()?;
     let Threads { threads } = options.put(Threads::default())?;
     let memory = options.put(Memory::default())?.bytes()?;
-    let device_memory = options.put(DeviceMemory::default())?.bytes()?;
+    let device_memory = options.put(DeviceMemory::default())?.bytes(settings.train.device)?;
     options.end()?;
     check(config.validate())?;
     let graph = Arc::clone(&graph.shared);

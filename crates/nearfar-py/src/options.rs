@@ -10,7 +10,7 @@ use nearfar::evaluate::measure::MeasureConfig;
 use nearfar::evaluate::{ClassifyConfig, LinksConfig};
 use nearfar::negative::NegativeConfig;
 use nearfar::report::ReportConfig;
-use nearfar::train::{Settings, TrainConfig};
+use nearfar::train::{Device, Settings, TrainConfig};
 use nearfar::{Budget, parse_bytes};
 use pyo3::PyResult;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -72,9 +72,12 @@ impl Memory {
 }
 
 impl DeviceMemory {
-    /// In bytes.
-    pub(crate) fn bytes(&self) -> PyResult<Option<u64>> {
-        self.device_memory.as_ref().map(|value| bytes("device_memory", value)).transpose()
+    /// In bytes, for a device that has memory of its own.
+    pub(crate) fn bytes(&self, device: Device) -> PyResult<Option<u64>> {
+        let limit = self.device_memory.as_ref().map(|value| bytes("device_memory", value));
+        let limit = limit.transpose()?;
+        check(device.check_memory(limit))?;
+        Ok(limit)
     }
 }
 

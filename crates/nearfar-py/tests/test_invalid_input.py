@@ -73,6 +73,7 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"degree_power": 99}, ValueError, "^degree_power=99: "),
     ({"negatives": "landmark", "landmarks": 99}, ValueError, "^landmarks=99: .*34"),
     ({"max_memory": "10kB"}, MemoryError, "max_memory"),
+    ({"device_memory": "1GB"}, ValueError, "use device='cuda' or omit device_memory"),
     ({"max_memory": "plenty"}, ValueError, "^max_memory='plenty': .*800MB"),
     ({"threads": 0}, ValueError, "^threads=0: expected at least 1"),
     ({"callback": 3}, TypeError, "not callable"),

@@ -11,7 +11,7 @@ use nearfar::error::{Error, Problem};
 use nearfar::file::{check_not_input, commit_all};
 use nearfar::graph::{Dataset, Graph, ReadOptions, ReadSummary};
 use nearfar::report::{Log, ReportConfig, Subject};
-use nearfar::train::{Checkpoints, Device, Event, Recorder, RunLog, Settings, Sink};
+use nearfar::train::{Checkpoints, Event, Recorder, RunLog, Settings, Sink};
 use nearfar::{Budget, BuildBackend, Parts, format_bytes};
 
 use super::observer::{Completed, Observer};
@@ -288,11 +288,7 @@ impl Options {
         if let Some(file) = &self.config {
             self.settings.merge(file, |key| is_given(given, key))?;
         }
-        if self.device_memory.is_some() && self.settings.train.device == Device::Cpu {
-            let problem = Problem::from("the memory of a device is limited, but none is used");
-            let problem = problem.set("device", "cuda").omit("device-memory");
-            return Err(Error::conflict(problem).into());
-        }
+        self.settings.train.device.check_memory(self.device_memory)?;
         Ok(self.settings.validate()?)
     }
 

@@ -67,6 +67,27 @@ fn malformed_graph_files() {
     ");
 }
 
+/// A device may never end.
+#[cfg(unix)]
+#[test]
+fn no_reader_takes_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x.npy");
+    let embed = ["embed", "builtin:karate", "-o", text(&out)];
+    let apply = ["apply", "/dev/zero", "builtin:karate", "-o", text(&out), "--features", "f.csv"];
+    for command in [
+        &["stats", "/dev/zero"][..],
+        &["neighbors", "/dev/zero", "1"],
+        &["evaluate", "/dev/zero", "--labels", "labels.tsv"],
+        &apply,
+        &[&embed[..], &["--features", "/dev/zero", "--model", "gcn"]].concat(),
+        &[&embed[..], &["--config", "/dev/zero"]].concat(),
+    ] {
+        let message = failure(command);
+        assert!(message.contains("/dev/zero: this is a device"), "{command:?}: {message}");
+    }
+}
+
 #[test]
 fn missing_files_and_folders() {
     let missing = failure(&["stats", "no-such-graph.tsv"]);

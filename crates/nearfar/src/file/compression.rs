@@ -8,6 +8,8 @@ use tempfile::NamedTempFile;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use super::LONGEST;
+use super::target::is_device;
 use crate::error::{Error, Result};
 
 /// How a file is compressed.
@@ -117,8 +119,12 @@ pub(crate) fn open_seekable(path: &Path) -> Result<File> {
 
 /// All bytes of a file, decompressed.
 pub(crate) fn read_all(path: &Path) -> Result<Vec<u8>> {
+    let limit = if path.is_file() { u64::MAX } else { LONGEST as u64 };
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes).map_err(|e| read_error(path, e))?;
+    open(path)?.take(limit).read_to_end(&mut bytes).map_err(|e| read_error(path, e))?;
+    if bytes.len() as u64 == limit {
+        return Err(Error::file(path, "a pipe of more than 1 GB; give a regular file"));
+    }
     Ok(bytes)
 }
 
@@ -149,12 +155,22 @@ pub(crate) fn read_error(path: &Path, source: io::Error) -> Error {
     Error::read(path, source)
 }
 
+/// Fails if there is nothing at a path that can be read to its end: a folder, or a device.
+pub(crate) fn check_input(path: &Path) -> Result<()> {
+    let kind = path.metadata().map_err(|e| Error::read(path, e))?.file_type();
+    if kind.is_dir() {
+        return Err(Error::file(path, "this is a folder; expected a file"));
+    }
+    if is_device(kind) {
+        return Err(Error::file(path, "this is a device, which may never end; expected a file"));
+    }
+    Ok(())
+}
+
 /// Opens a file as it is, positioned at its start.
 fn open_raw(path: &Path) -> Result<(BufReader<File>, Option<Packing>)> {
     let fail = |e: io::Error| Error::read(path, e);
-    if path.is_dir() {
-        return Err(Error::file(path, "this is a folder; expected a file"));
-    }
+    check_input(path)?;
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(fail)?);
     let packing = Packing::of(file.fill_buf().map_err(fail)?);
     Ok((file, packing))
@@ -225,5 +241,26 @@ fn several_files(names: &[String]) -> String {
              with the graph",
             shown.join(", ")
         ),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_not_read_to_the_end_of_memory() {
+        let error = read_all(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: this is a device, which may never end; expected a file");
+        let (reader, mut writer) = io::pipe().unwrap();
+        let write = std::thread::spawn(move || while writer.write_all(&[b'0'; 4096]).is_ok() {});
+        let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+        let error = read_all(Path::new(&path)).unwrap_err().to_string();
+        assert!(error.ends_with("a pipe of more than 1 GB; give a regular file"), "{error}");
+        drop(reader);
+        write.join().unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use memchr::memchr;
 use rayon::prelude::*;
 
-use super::{open, read_error};
+use super::{LONGEST, open, read_error};
 use crate::error::{Error, Result};
 
 /// Bytes of a block: small enough for its ids to stay in the cache.
@@ -126,6 +126,10 @@ impl<'a> Blocks<'a> {
                 }
                 break;
             }
+            if block.len() > LONGEST {
+                let reason = "a line of more than 1 GB; expected a text with an entry per line";
+                return Err(Error::file(self.path, reason));
+            }
         }
         Ok((!block.is_empty()).then_some(block))
     }
@@ -213,4 +217,19 @@ pub(crate) fn narrow(weight: f64) -> Result<f32, String> {
         return Err(format!("weight {weight:e} is too large for a 32-bit number; {scale}"));
     }
     Ok(narrow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_an_end_is_no_text() {
+        let path = Path::new("endless");
+        let source = Box::new(std::io::repeat(b'0'));
+        let mut blocks = Blocks { source, path, rest: Vec::new(), ended: false, line: 0, read: 0 };
+        let error = blocks.first().unwrap_err().to_string();
+        assert!(error.starts_with("endless: a line of more than"), "{error}");
+        assert!(blocks.read < 3 * LONGEST as u64, "{}", blocks.read);
+    }
 }

@@ -20,13 +20,18 @@ mod write;
 pub(crate) use caught::caught;
 pub use caught::is_panic_caught;
 pub(crate) use compression::{
-    extension, head, inner_extension, open, open_seekable, read_all, read_error, read_text, spool,
+    check_input, extension, head, inner_extension, open, open_seekable, read_all, read_error,
+    read_text, spool,
 };
 pub(crate) use scratch::{FloatFile, ScratchFile};
 pub use target::check_not_input;
 pub use temporary::remove_temporaries;
 pub(crate) use write::{DATASET_FILES, read_set, settle, write_whole};
 pub use write::{FileSet, check_writable, commit_all, write_together};
+
+/// Bytes of the longest line, and of the longest file that is read whole from a pipe: what is longer
+/// may never end.
+const LONGEST: usize = if cfg!(test) { 10_000_000 } else { 1_000_000_000 };
 
 /// A node id in a format whose values have types. `Integer(7)` and `Text("7")` are the same node.
 #[derive(Clone, Copy)]

@@ -60,13 +60,25 @@ fn is_folder(path: &Path) -> Error {
     Error::unwritable(path, "this is a folder; add a file name")
 }
 
+/// Whether this is a device, such as `/dev/zero` or a disk.
+#[cfg(unix)]
+pub(super) fn is_device(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_device(_: FileType) -> bool {
+    false
+}
+
 #[cfg(unix)]
 fn name(kind: FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     match kind {
         _ if kind.is_fifo() => "named pipe",
         _ if kind.is_socket() => "socket",
-        _ if kind.is_char_device() || kind.is_block_device() => "device",
+        _ if is_device(kind) => "device",
         _ => "special file",
     }
 }

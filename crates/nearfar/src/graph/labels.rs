@@ -83,7 +83,8 @@ impl Labels {
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
         let numbers: Option<Vec<i64>> = order.iter().map(|&l| names.get(l).parse().ok()).collect();
         match numbers {
-            Some(numbers) => order.sort_by_key(|&l| numbers[l as usize]),
+            // Labels `1` and `01` are different, and in the same order in any file.
+            Some(numbers) => order.sort_by_key(|&l| (numbers[l as usize], names.get(l))),
             None => order.sort_by_key(|&l| names.get(l)),
         }
         let mut rank = vec![0; order.len()];

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::config::Trainer;
+use crate::error::{Error, Problem, Result};
 use crate::setting::parsed;
 
 /// Where vectors are trained. The CPU is the default wherever there is a GPU too: what a seed gives does
@@ -27,6 +28,15 @@ impl Device {
             (Self::Cuda(_), Trainer::Exact) => 128,
             (Self::Cuda(_), _) => 1024,
         }
+    }
+
+    /// Fails if the memory of a device is limited that has none of its own.
+    pub fn check_memory(self, limit: Option<u64>) -> Result<()> {
+        if self != Self::Cpu || limit.is_none() {
+            return Ok(());
+        }
+        let problem = Problem::from("the memory of a device is limited, but none is used");
+        Err(Error::conflict(problem.set("device", "cuda").omit("device-memory")))
     }
 
     /// What the vectors depend on: the kind of device, not which one it is.

@@ -44,6 +44,7 @@ use crate::budget::{product, sum};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{add, multiply_by_transposed};
+use crate::memory::zeroed;
 use crate::negative::NegativeSampler;
 use crate::positive::{CentreWeights, Cooccurrence, CooccurrenceRow};
 use crate::simd::sigmoid_loss;
@@ -90,7 +91,7 @@ impl Objective {
     pub fn new(graph: &Arc<Graph>, negatives: &dyn NegativeSampler, plan: &TrainPlan) -> Self {
         let n = graph.nodes();
         let Positives { centres, mut rows } = Positives::new(graph, plan);
-        let mut total = vec![0.0_f32; n * n];
+        let mut total: Vec<f32> = zeroed(n * n);
         total.par_chunks_exact_mut(n.max(1)).enumerate().for_each(|(centre, row)| {
             let mut probabilities = vec![0.0; n];
             negatives.probabilities(centre as Node, &mut probabilities);

@@ -26,7 +26,7 @@ use training::training;
 
 /// A target: its name, what it does with an input, and whether memory is bounded by the input.
 pub(crate) struct Target {
-    /// The name, also of its binary in `fuzz/`.
+    /// The name.
     pub(crate) name: &'static str,
     /// Runs it on one input.
     pub(crate) run: fn(&[u8]),

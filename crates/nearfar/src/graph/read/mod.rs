@@ -43,7 +43,7 @@ use super::builtin::builtin;
 use super::pack::read_packed;
 use super::{Dataset, Distance, EdgeList, Node, Origin};
 use crate::error::{Error, Problem, Result};
-use crate::file::spool;
+use crate::file::{check_input, spool};
 use crate::memory;
 
 pub use columns::{known_ends, known_weight};
@@ -82,6 +82,7 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     } else if path.is_dir() {
         Dataset::read_folder(path, options)?
     } else if is_pipe(path) {
+        check_input(path)?;
         let mut pipe = File::open(path).map_err(|error| Error::read(path, error))?;
         read_once(path, &mut pipe, options)?
     } else {
@@ -95,7 +96,7 @@ pub fn read(source: &str, options: &ReadOptions) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// Whether this is a pipe, such as `<(command)` of a shell, or a terminal.
+/// Whether this is a pipe, such as `<(command)` of a shell, or anything else that is no file.
 fn is_pipe(path: &Path) -> bool {
     path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
 }

@@ -1,5 +1,0 @@
-//! The target `checkpoints`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearfar_fuzz::run("checkpoints", data));

@@ -1,5 +1,0 @@
-//! The target `training`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearfar_fuzz::run("training", data));
