@@ -1,6 +1,7 @@
 //! The memory of the stream trainer, and what it is cut into so that it stays bounded.
 
 use super::super::config::{Model, Trainer};
+use super::super::observe::WRITTEN;
 use super::super::plan::TrainPlan;
 use super::blocks::Blocks;
 use super::buckets::Buckets;
@@ -36,7 +37,7 @@ pub(in crate::train) fn disk_bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     let sampled = of_block.saturating_mul(some as u64 + 1);
     let positions = product([blocks, segments + 4, 8]);
     // Pages of the files that are mapped while checkpoints are written.
-    let mapped = product([(1 << 16).min(n), padded(plan), 4]);
+    let mapped = product([n, padded(plan), 4]).min(WRITTEN as u64);
     sum([tables, steps.max(sampled), positions, mapped, sampling_bytes(plan, graph)])
 }
 

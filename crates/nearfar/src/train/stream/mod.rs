@@ -167,7 +167,9 @@ impl Backend for Stream<'_> {
         self.store.contexts()
     }
 
-    fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
+    fn restore(&mut self, vectors: &Array<f32>, state: &Array<u8>) -> Result<()> {
+        /// Numbers of the checkpoint that are in memory at a time, about.
+        const PIECE: usize = 1 << 22;
         let (dim, stride) = (self.plan.dim, padded(self.plan));
         let (numbers, contexts) = state.split_at(state.len().min(32));
         let numbers = <[[u8; 8]; 4]>::try_from(numbers.as_chunks().0);
@@ -178,10 +180,13 @@ impl Backend for Stream<'_> {
         ) else {
             return Err(Error::conflict("the checkpoint is of another graph or of other settings"));
         };
-        let (contexts, _) = contexts.as_chunks::<4>();
-        let mut contexts = contexts.iter().map(|bytes| f32::from_le_bytes(*bytes));
-        let finite =
-            vectors.iter().all(|value| value.is_finite()) && contexts.clone().all(f32::is_finite);
+        // The state of the controller is as long as eight floats.
+        let contexts = || {
+            let bytes = state.pieces(4 * PIECE).flat_map(|piece| piece.as_chunks::<4>().0);
+            bytes.skip(8).map(|bytes| f32::from_le_bytes(*bytes))
+        };
+        let all_finite = |piece: &[f32]| piece.iter().all(|value| value.is_finite());
+        let finite = vectors.pieces(PIECE).all(all_finite) && contexts().all(f32::is_finite);
         let restored = self.l2.restore(numbers.map(f64::from_le_bytes));
         if !finite || restored.is_none() {
             let message = "the checkpoint holds numbers that no run can have";
@@ -189,8 +194,9 @@ impl Backend for Stream<'_> {
         }
         let padding = vec![0.0; stride - dim];
         let row = |vector: &[f32]| [vector, &padding].concat();
-        self.store.write(0, &mut vectors.chunks_exact(dim).flat_map(row))?;
-        self.store.write(1, &mut contexts)
+        let pieces = vectors.pieces(PIECE.next_multiple_of(dim));
+        self.store.write(0, &mut pieces.flat_map(|piece| piece.chunks_exact(dim)).flat_map(row))?;
+        self.store.write(1, &mut contexts())
     }
 
     fn smooth(&mut self, times: usize) -> Result<bool> {
