@@ -19,7 +19,7 @@ use super::settings::Settings;
 use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use super::update;
-use super::{pmi, smooth};
+use super::{pmi, rows, smooth};
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::encode::FeatureShape;
 use crate::error::{Error, Problem, Result};
@@ -301,7 +301,10 @@ impl TrainPlan {
         };
         match self.trainer {
             Trainer::Stream if self.scratch.is_some() => {
-                let around = start().max(self.finishing_bytes(graph));
+                let around = sum([
+                    start().max(self.finishing_bytes(graph)),
+                    rows::bytes(graph.nodes(), self.dim.next_multiple_of(LANES)),
+                ]);
                 let training = sum([stream::disk_bytes(self, graph), self.rank_bytes(graph)]);
                 (training.max(around), stream::bytes_ahead(self, graph))
             }

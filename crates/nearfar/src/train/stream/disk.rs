@@ -62,14 +62,16 @@ struct Segment {
 type Place = (usize, usize);
 
 impl Segments {
-    /// Those of a plan. A segment is about an eighth of a part, but has two groups for each thread at
-    /// least: no two tasks that run at the same time share a column.
+    /// Those of a plan. A segment is about an eighth of a part, but has two groups for each thread where that
+    /// is no more than an eighth of the table: tasks that run at the same time do not share a group.
     pub(super) fn new(plan: &TrainPlan, nodes: usize) -> Self {
         const OF_A_PART: usize = 8;
+        const OF_A_TABLE: usize = 8;
         let blocks = nodes.div_ceil(Blocks::rows_for(nodes, padded(plan)));
         let order = Order::new(blocks, plan.parts);
         let width = order.groups_of(0).len().div_ceil(OF_A_PART);
-        Self { order, width: width.max(2 * rayon::current_num_threads()), held: plan.held }
+        let wide = (2 * rayon::current_num_threads()).min(order.groups() / OF_A_TABLE);
+        Self { order, width: width.max(wide), held: plan.held }
     }
 
     /// The number of segments.
@@ -401,7 +403,7 @@ mod tests {
     }
 
     /// With one thread, sixteen segments have two of the 32 blocks each, of which a quarter, more, or all are
-    /// in memory; with three threads, six segments have six.
+    /// in memory; with three threads, eight segments have four.
     #[test]
     fn vectors_are_the_same_in_memory_and_in_files() {
         let graph = graph(50_000);
