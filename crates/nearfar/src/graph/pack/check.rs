@@ -14,21 +14,18 @@ pub(super) fn check(graph: &Graph) -> Result<(), String> {
     let value = |values: &Option<Array<f32>>, at: usize| {
         values.as_ref().map_or(0, |values| u64::from(values[at].to_bits()))
     };
-    let both_ways = match incoming {
+    let both_ways = if let Some(Incoming { offsets: starts, sources }) = incoming {
+        check_rows(starts, sources, "sources")?;
         // The weights of arcs are in one of the two orders only.
-        Some(Incoming { offsets: starts, sources }) => {
-            check_rows(starts, sources, "sources")?;
-            let out = sum(offsets, targets, |source, target, _| mark(source, target, 0));
-            out == sum(starts, sources, |target, source, _| mark(source, target, 0))
-        }
-        None => {
-            let of_arc = |row: Node, other: Node, at| {
-                let values = value(weights, at) | value(lengths, at) << 32;
-                let mark = mark(other.min(row), other.max(row), values);
-                if row < other { mark } else { mark.wrapping_neg() }
-            };
-            sum(offsets, targets, of_arc) == 0
-        }
+        let out = sum(offsets, targets, |source, target, _| mark(source, target, 0));
+        out == sum(starts, sources, |target, source, _| mark(source, target, 0))
+    } else {
+        let of_arc = |row: Node, other: Node, at| {
+            let values = value(weights, at) | value(lengths, at) << 32;
+            let mark = mark(other.min(row), other.max(row), values);
+            if row < other { mark } else { mark.wrapping_neg() }
+        };
+        sum(offsets, targets, of_arc) == 0
     };
     let is_positive = |value: &f32| value.is_finite() && *value > 0.0;
     let all_positive = |values: &Array<f32>| values.par_iter().all(is_positive);
