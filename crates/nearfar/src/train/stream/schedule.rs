@@ -242,7 +242,7 @@ mod tests {
                 });
                 assert!(met.eq(0..50), "group {group} in rectangles of {height} × {width}");
             }
-            tasks.sort_by(|a, b| a.groups.cmp(&b.groups));
+            tasks.sort_by_key(|task| task.groups);
             let done = (0..1275).map(|rank| f64::from(rank) / 1275.0);
             assert!(tasks.iter().map(|task| task.done).eq(done));
         }
