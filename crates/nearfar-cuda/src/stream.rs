@@ -144,7 +144,7 @@ impl<E: Engine> Backend for Stream<'_, E> {
         Some(numbers.chain(contexts.iter().flat_map(|value| value.to_le_bytes())).collect())
     }
 
-    fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
+    fn restore(&mut self, vectors: &Array<f32>, state: &Array<u8>) -> Result<()> {
         let (dim, Shape { nodes, stride, has_contexts, .. }) = (self.plan.dim, self.shape);
         let (numbers, contexts) = state.split_at(state.len().min(32));
         let contexts: Vec<f32> =

@@ -208,8 +208,13 @@ impl<T: Plain> Array<T> {
         }
     }
 
-    /// Gives pages of a file that were read back to the system: an array larger than memory is read
-    /// piece by piece.
+    /// The values in pieces of so many. An array in a file may be larger than memory: before each piece, the
+    /// pages of those before it are given back to the system.
+    pub(crate) fn pieces(&self, len: usize) -> impl Iterator<Item = &[T]> {
+        self.chunks(len).inspect(|_| self.release())
+    }
+
+    /// Gives pages of a file that were read back to the system.
     pub(crate) fn release(&self) {
         if let Some(map) = self.owner.downcast_ref::<Mmap>() {
             release(map);

@@ -186,6 +186,57 @@ fn a_full_disk_leaves_all_old_files() {
     eprintln!("full disks: {failed} of {runs} runs failed, all files old in each");
 }
 
+/// Files under `--scratch` that find no space when the run starts, or only after an epoch.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_scratch_keeps_the_last_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let [graph, state, scratch] = ["graph.tsv", "state", "scratch"].map(path);
+    let edges: Vec<String> = (1..17_000).map(|node| format!("{node}\t{}\n", node / 2)).collect();
+    fs::write(&graph, edges.concat()).unwrap();
+    fs::create_dir(&scratch).unwrap();
+    // A table of 279 MB.
+    let options = "-q --dim 4096 --start random --smoothing 0 --l2 0.1 --negatives uniform --k 1 \
+                   --context 2 --walks 1 --epochs 4";
+    let common: Vec<&str> = ["embed", text(&graph)].into_iter().chain(options.split(' ')).collect();
+    let common: Vec<&str> = common.into_iter().filter(|option| !option.is_empty()).collect();
+    let (broken, whole) = (path("broken.npy"), path("whole.npy"));
+    let limits = ["--max-memory", "220MB", "--threads", "2", "--scratch", text(&scratch)];
+    let files = ["-o", text(&broken), "--checkpoint", text(&state), "--resume"];
+    let run = [&common[..], &limits, &files].concat();
+    let limited = |blocks: &str| {
+        let program = env!("CARGO_BIN_EXE_nearfar");
+        let shell =
+            format!("trap '' XFSZ; ulimit -f {blocks}; exec '{program}' '{}'", run.join("' '"));
+        let mut shell_command = Command::new("sh");
+        shell_command.args(["-c", &shell]).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let message = |child: std::process::Child| {
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(1));
+        String::from_utf8(done.stderr).unwrap().replace(text(folder.path()), "FOLDER")
+    };
+    let at_once = message(limited("100000"));
+    assert!(at_once.starts_with("error: FOLDER/scratch: cannot write"), "{at_once}");
+    assert!(contents(&state).is_empty());
+
+    let later = limited("unlimited");
+    let checkpoint = state.join("checkpoint.safetensors");
+    while !checkpoint.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let limit = ["--pid", &later.id().to_string(), "--fsize=4096"];
+    assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    let later = message(later);
+    assert!(later.contains("cannot write"), "{later}");
+    assert_eq!(contents(&state).len(), 1, "only the checkpoint is left");
+    assert!(contents(&scratch).is_empty() && !broken.exists());
+    nearfar(&run).assert().success();
+    nearfar(&[&common[..], &["-o", text(&whole)]].concat()).assert().success();
+    assert!(fs::read(&broken).unwrap() == fs::read(&whole).unwrap());
+}
+
 #[test]
 fn killed_runs_are_resumed_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();

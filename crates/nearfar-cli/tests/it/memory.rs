@@ -86,6 +86,10 @@ const CASES: &[(Source, &str)] = &[
     (Strip(6000, 40), "--epochs 1 --trainer exact --negatives distance"),
     (Random(200_000, 400_000), "--epochs 1 --walks 1 --negatives landmark-approx --dim 32"),
     (Random(200_000, 400_000), "--epochs 1 --walks 1 --negatives uniform --dim 4"),
+    (
+        Random(530_000, 1_000_000),
+        "--epochs 1 --walks 1 --negatives uniform --start random --max-memory 330MB --scratch .",
+    ),
 ];
 
 /// The planned and the peak memory in the log of a run.

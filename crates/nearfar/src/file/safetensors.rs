@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::{FileSet, write_whole};
 use crate::error::Result;
+use crate::memory::Mapped;
 
 /// A tensor to be written.
 pub(crate) struct Tensor<'a> {
@@ -57,9 +58,16 @@ pub(crate) fn write_sealed(
 }
 
 /// Whether a file is as [`write_sealed`] wrote it, to the last bit.
-pub(crate) fn is_sealed(bytes: &[u8]) -> bool {
-    let parts = bytes.split_last_chunk::<SEAL_BYTES>();
-    parts.is_some_and(|(content, seal)| Sha256::digest(content)[..] == seal[..])
+pub(crate) fn is_sealed(file: &Mapped) -> bool {
+    /// Bytes of the file that are in memory at a time.
+    const PIECE: usize = 1 << 24;
+    let Some((content, seal)) = file.split_last_chunk::<SEAL_BYTES>() else { return false };
+    let mut hash = Sha256::new();
+    for piece in content.chunks(PIECE) {
+        hash.update(piece);
+        file.release();
+    }
+    hash.finalize()[..] == seal[..]
 }
 
 /// The tensor that holds the checksum.

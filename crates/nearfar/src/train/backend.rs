@@ -52,7 +52,7 @@ pub trait Backend {
 
     /// Continues from vectors and bytes that [`vectors`](Self::vectors) and [`state`](Self::state)
     /// returned after an epoch, to the same result as if it had not been interrupted.
-    fn restore(&mut self, _vectors: &[f32], _state: &[u8]) -> Result<()> {
+    fn restore(&mut self, _vectors: &Array<f32>, _state: &Array<u8>) -> Result<()> {
         Err(cannot_resume())
     }
 

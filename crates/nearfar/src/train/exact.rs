@@ -44,7 +44,7 @@ use crate::budget::{product, sum};
 use crate::error::Result;
 use crate::graph::{Graph, Node};
 use crate::matrix::{add, multiply_by_transposed};
-use crate::memory::zeroed;
+use crate::memory::{Array, zeroed};
 use crate::negative::NegativeSampler;
 use crate::positive::{CentreWeights, Cooccurrence, CooccurrenceRow};
 use crate::simd::sigmoid_loss;
@@ -312,7 +312,7 @@ impl Backend for Exact<'_> {
         Some(self.l2.state().into_iter().flat_map(f64::to_le_bytes).collect())
     }
 
-    fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
+    fn restore(&mut self, vectors: &Array<f32>, state: &Array<u8>) -> Result<()> {
         let numbers = <[[u8; 8]; 4]>::try_from(state.as_chunks().0).ok();
         let fits = vectors.len() == self.vectors.len()
             && state.len() == 32

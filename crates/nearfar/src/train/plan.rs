@@ -19,7 +19,7 @@ use super::settings::Settings;
 use super::start::{self, Start};
 use super::stream::{self, kernel::Step};
 use super::update;
-use super::{pmi, smooth};
+use super::{pmi, rows, smooth};
 use crate::budget::{Budget, counted, format_bytes, product, sum};
 use crate::encode::FeatureShape;
 use crate::error::{Error, Problem, Result};
@@ -83,11 +83,13 @@ pub struct TrainPlan {
     pub passes: usize,
     /// For how many passes negatives are drawn at a time where changing the centre is slow.
     pub passes_ahead: usize,
-    /// Parts that the table of vectors is cut into, of which two at a time are trained; 1 where tables
-    /// are small.
+    /// Parts that the table of vectors is cut into on a cluster, of which a machine trains two at a time; 1
+    /// where tables are small.
     pub parts: usize,
     /// The folder of files where vectors and pairs are, if they do not fit memory.
     pub scratch: Option<PathBuf>,
+    /// How many segments of the tables in files are held in memory while all others come by.
+    pub(crate) held: usize,
     /// How negatives are drawn.
     pub negatives: NegativePlan,
     /// Bytes of memory at the peak of the run, graph and program included.
@@ -174,7 +176,19 @@ impl TrainPlan {
         let left = left.ok_or_else(|| plan.too_large(needed, budget))?;
         let of_negatives = Budget { memory: left, ..*budget };
         plan.negatives = NegativePlan::new(graph, &settings.negatives, &of_negatives, &demand)?;
-        plan.memory = with_overhead(around.saturating_add(plan.negatives.peak(&demand)));
+        let peak = |plan: &Self, training| {
+            let demand = Demand { training, ahead, fills };
+            around.saturating_add(plan.negatives.peak(&demand))
+        };
+        if plan.scratch.is_some() {
+            // What is chosen above does not depend on it, and neither do the vectors.
+            plan.held = stream::held(&plan, graph.nodes(), |held| {
+                let more = Self { held, ..plan.clone() };
+                peak(&more, more.training_bytes(graph).0) <= allowed
+            });
+            training = plan.training_bytes(graph).0;
+        }
+        plan.memory = with_overhead(peak(&plan, training));
         plan.memory = plan.memory.max(budget.so_far);
         Ok(plan)
     }
@@ -234,6 +248,7 @@ impl TrainPlan {
             passes_ahead: 1,
             parts: 1,
             scratch: None,
+            held: 1,
             negatives: NegativePlan::uniform(),
             memory: 0,
             fingerprint: graph.fingerprint(),
@@ -287,8 +302,12 @@ impl TrainPlan {
         };
         match self.trainer {
             Trainer::Stream if self.scratch.is_some() => {
-                let around = start().max(self.finishing_bytes(graph));
-                (stream::disk_bytes(self, graph).max(around), stream::bytes_ahead(self, graph))
+                let around = sum([
+                    start().max(self.finishing_bytes(graph)),
+                    rows::bytes(graph.nodes(), self.dim.next_multiple_of(LANES)),
+                ]);
+                let training = sum([stream::disk_bytes(self, graph), self.rank_bytes(graph)]);
+                (training.max(around), stream::bytes_ahead(self, graph))
             }
             Trainer::Stream => {
                 let padded = self.dim.next_multiple_of(LANES);

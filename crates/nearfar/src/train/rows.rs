@@ -6,11 +6,17 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::budget::product;
 use crate::error::Result;
 use crate::file::FloatFile;
 
 /// Rows of a chunk.
 pub(crate) const CHUNK: usize = 4096;
+
+/// Bytes of the chunks of n rows in a file that are in memory at a time: one for each thread.
+pub(crate) fn bytes(n: usize, stride: usize) -> u64 {
+    product([rayon::current_num_threads(), CHUNK.min(n), stride, 4])
+}
 
 /// Rows of so many numbers.
 pub(crate) enum Rows<'a> {

@@ -158,16 +158,17 @@ fn every_trainer_refuses_a_state_that_is_not_its_own() {
         train(&mut Saver::new(folder.path(), false, 1)).unwrap();
         let good = Checkpoint::load(&path).unwrap();
         train(&mut Resume(good.clone())).unwrap();
-        let (mut vectors, mut state) = (good.vectors.clone(), good.state.clone());
+        let (mut vectors, mut state) = (good.vectors.to_vec(), good.state.to_vec());
         vectors[3] = f32::NAN;
         // Read as single precision, its second half is not a number.
         let last = state.len() - 8;
         state[last..].copy_from_slice(&f64::INFINITY.to_le_bytes());
-        let longer = [&good.state[..], &[0]].concat();
+        let longer = [&good.state[..], &[0]].concat().into();
+        let (vectors, state) = (vectors.into(), state.into());
         for bad in [
             Checkpoint { vectors, ..good.clone() },
-            Checkpoint { vectors: vec![], ..good.clone() },
-            Checkpoint { state: vec![], ..good.clone() },
+            Checkpoint { vectors: vec![].into(), ..good.clone() },
+            Checkpoint { state: vec![].into(), ..good.clone() },
             Checkpoint { state: longer, ..good.clone() },
             Checkpoint { state, ..good.clone() },
         ] {
@@ -187,12 +188,13 @@ fn a_state_that_no_run_can_have_is_refused() {
     let good = Checkpoint::load(&path).unwrap();
     train(&mut Resume(good.clone())).unwrap();
     let state = |at: usize, value: f64| {
-        let mut state = good.state.clone();
+        let mut state = good.state.to_vec();
         state[8 * at..8 * at + 8].copy_from_slice(&value.to_le_bytes());
-        Checkpoint { state, ..good.clone() }
+        Checkpoint { state: state.into(), ..good.clone() }
     };
-    let mut vectors = good.vectors.clone();
+    let mut vectors = good.vectors.to_vec();
     vectors[3] = f32::NAN;
+    let vectors = vectors.into();
     for (bad, says) in [
         (state(0, f64::NAN), "numbers that no run can have"),
         (state(1, f64::NAN), "numbers that no run can have"),
@@ -200,8 +202,11 @@ fn a_state_that_no_run_can_have_is_refused() {
         (state(2, f64::INFINITY), "numbers that no run can have"),
         (state(3, f64::NAN), "numbers that no run can have"),
         (Checkpoint { vectors, ..good.clone() }, "numbers that no run can have"),
-        (Checkpoint { vectors: vec![], ..good.clone() }, "another graph or of other settings"),
-        (Checkpoint { state: vec![], ..good.clone() }, "another graph or of other settings"),
+        (
+            Checkpoint { vectors: vec![].into(), ..good.clone() },
+            "another graph or of other settings",
+        ),
+        (Checkpoint { state: vec![].into(), ..good.clone() }, "another graph or of other settings"),
         (Checkpoint { epoch: 4, ..good.clone() }, "after epoch 4, and the run has 3"),
     ] {
         let error = train(&mut Resume(bad)).unwrap_err().to_string();

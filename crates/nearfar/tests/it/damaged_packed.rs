@@ -27,6 +27,23 @@ fn open(folder: &Path, bytes: &[u8]) -> Result<Graph, String> {
         .map_err(|error| error.to_string().strip_prefix(path).expect("the file's name").to_owned())
 }
 
+/// Changes the bytes of a section, and the checksums with them.
+fn forged(whole: &[u8], section: &str, change: impl Fn(&mut [u8])) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap()) as usize;
+    let is_it = |entry: &usize| bytes[*entry..].starts_with(&[section.as_bytes(), &[0]].concat());
+    let entry = (64..4096).step_by(64).find(is_it).expect("a section");
+    let start = number(&bytes[entry + 32..entry + 40]);
+    let end = start + number(&bytes[entry + 40..entry + 48]);
+    change(&mut bytes[start..end]);
+    let checksum = crc32fast::hash(&bytes[start..end]);
+    bytes[entry + 48..entry + 52].copy_from_slice(&checksum.to_le_bytes());
+    bytes[24..28].fill(0);
+    let checksum = crc32fast::hash(&bytes[..4096]);
+    bytes[24..28].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
 fn is_same(a: &Graph, b: &Graph) -> bool {
     let row = |graph: &Graph, node: Node| {
         let weights = graph.weights(node).map(<[f32]>::to_vec);
@@ -80,4 +97,67 @@ fn other_files_are_refused() {
     let mut newer = whole;
     newer[8] = 2;
     assert!(says(&newer).contains("version 2; this program reads version 1"));
+}
+
+/// What checksums cannot tell: arrays that are not those of a graph.
+#[test]
+fn forged_contents_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, whole) = packed(folder.path());
+    assert!(is_same(&open(folder.path(), &forged(&whole, "targets", |_| {})).unwrap(), &graph));
+    let set = |at: usize, value: u32| {
+        move |bytes: &mut [u8]| bytes[4 * at..4 * at + 4].copy_from_slice(&value.to_le_bytes())
+    };
+    let says = |section: &str, change: &dyn Fn(&mut [u8])| {
+        open(folder.path(), &forged(&whole, section, change)).unwrap_err()
+    };
+    let row = |node: Node| graph.neighbours(node);
+    // Node 0 has several neighbours, in increasing order; the last one may be another node.
+    let [.., before, last] = *row(0) else { panic!("several neighbours") };
+    let (at, n) = (row(0).len() - 1, graph.nodes() as Node);
+    for (other, is_of_node_0) in
+        [(n, true), (u32::MAX, true), (0, true), (before, true), (last + 1, false)]
+    {
+        let error = says("targets", &set(at, other));
+        assert_eq!(error.contains("the neighbours of node 0"), is_of_node_0, "{other}: {error}");
+        assert!(error.contains("not those of a graph"), "{other}: {error}");
+    }
+    for value in [0.0_f32, -1.0, f32::NAN, f32::INFINITY, 77.0] {
+        let error = says("weights", &set(at, value.to_bits()));
+        assert!(error.contains("the edges are not those of a graph"), "{value}: {error}");
+    }
+    // Lower or upper halves of offsets.
+    for (at, value) in [(2, u32::MAX), (3, 1), (3, u32::MAX), (2, 0)] {
+        let error = says("offsets", &set(at, value));
+        assert!(error.contains("not those of a graph"), "{at}, {value}: {error}");
+    }
+    for (at, value) in [(0, u32::MAX), (1, 1), (2, 0)] {
+        let error = says("ids.ends", &set(at, value));
+        assert!(error.contains("the ids are not texts"), "{at}, {value}: {error}");
+    }
+    assert!(says("ids.text", &|bytes| bytes[0] = 0xff).contains("the ids are not texts"));
+    // An index that finds no id, or another one, is harmless.
+    for value in [u32::MAX, n, 0] {
+        let bytes = forged(&whole, "ids.slots", |bytes| {
+            bytes.as_chunks_mut::<4>().0.fill(value.to_le_bytes());
+        });
+        let found = open(folder.path(), &bytes).unwrap();
+        assert!(found.ids().find("node 7").is_none(), "{value}");
+    }
+}
+
+/// In a directed graph, the arcs into a node are those of all rows.
+#[test]
+fn forged_sources_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (edges, file) = (folder.path().join("edges.tsv"), folder.path().join("graph.nfg"));
+    fs::write(&edges, "0 1\n1 2\n2 3\n3 0\n0 2\n").unwrap();
+    let options = ReadOptions { directed: true, ..ReadOptions::default() };
+    read(edges.to_str().unwrap(), &options).unwrap().graph.write_packed(&file).unwrap();
+    let whole = fs::read(file).unwrap();
+    assert!(open(folder.path(), &whole).unwrap().is_directed());
+    // The only arc into node 1 came from node 0.
+    let other = forged(&whole, "incoming.sources", |bytes| bytes[4] = 2);
+    let error = open(folder.path(), &other).unwrap_err();
+    assert!(error.contains("the edges are not those of a graph"), "{error}");
 }

@@ -17,6 +17,7 @@
 //! | `ids.slots` | u32 | the hash index of ids (`mapped_ids`) |
 //! | `record` | u8 | how the file was made, as JSON: see [`packed_record`] |
 
+mod check;
 mod edges;
 mod format;
 mod rows;
@@ -25,7 +26,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::directed::Incoming;
@@ -134,7 +134,7 @@ pub(super) fn read_packed(path: &Path, options: &ReadOptions) -> Result<Graph> {
     let fail = |reason| Error::file(path, reason);
     container.check().map_err(fail)?;
     let mut graph = graph(&container).map_err(fail)?;
-    check_rows(&graph).map_err(fail)?;
+    check::check(&graph).map_err(fail)?;
     if options.no_weights {
         graph.weights = None;
     }
@@ -190,38 +190,6 @@ fn graph(container: &Container) -> Result<Graph, String> {
         return Err("the lengths of its sections do not agree; pack the graph again".to_owned());
     }
     Ok(Graph { offsets, targets, weights, lengths, ids, incoming })
-}
-
-/// Refuses what no graph has: a file may come from elsewhere, with checksums that agree.
-fn check_rows(graph: &Graph) -> Result<(), String> {
-    let Graph { offsets, targets, weights, lengths, ids, incoming } = graph;
-    check_ends(offsets, targets, "neighbours")?;
-    if let Some(Incoming { offsets, sources }) = incoming {
-        check_ends(offsets, sources, "sources")?;
-    }
-    let is_positive = |value: &f32| value.is_finite() && *value > 0.0;
-    let all_positive = |values: &Array<f32>| values.par_iter().all(is_positive);
-    let pairs = incoming.is_some() || targets.len().is_multiple_of(2);
-    if !pairs || ![weights, lengths].into_iter().flatten().all(all_positive) {
-        return Err("the edges are not those of a graph; pack it again".to_owned());
-    }
-    let NodeIds::StringIds(ids) = ids else { return Ok(()) };
-    if ids.are_texts() { Ok(()) } else { Err("the ids are not texts; pack it again".to_owned()) }
-}
-
-/// Checks that each row has other nodes in increasing order.
-fn check_ends(offsets: &[usize], ends: &[Node], name: &str) -> Result<(), String> {
-    let n = offsets.len() - 1;
-    let bad_row = offsets.par_windows(2).enumerate().find_any(|(row, bounds)| {
-        let Some(ends) = ends.get(bounds[0]..bounds[1]) else { return true };
-        !ends.is_sorted_by(|a, b| a < b)
-            || ends.last().is_some_and(|&last| last as usize >= n)
-            || ends.binary_search(&(*row as Node)).is_ok()
-    });
-    match bad_row {
-        Some((row, _)) => Err(format!("the {name} of node {row} are not those of a graph")),
-        None => Ok(()),
-    }
 }
 
 impl Graph {

@@ -31,7 +31,7 @@ use super::start::{SPREAD, small_vectors};
 use crate::encode::{Adam, Encoder, Network, NetworkKind};
 use crate::error::Result;
 use crate::graph::Node;
-use crate::memory::Aligned;
+use crate::memory::{Aligned, Array};
 use crate::rng::{Purpose, Rng};
 use gradient::PairGradients;
 use memory::group_size;
@@ -188,7 +188,8 @@ impl Backend for Batches<'_> {
         }
     }
 
-    fn restore(&mut self, vectors: &[f32], mut state: &[u8]) -> Result<()> {
+    fn restore(&mut self, vectors: &Array<f32>, state: &Array<u8>) -> Result<()> {
+        let mut state = &**state;
         let restored = match &mut self.learner {
             Learner::Table { vectors: table, adam } => {
                 let finite = vectors.iter().all(|value| value.is_finite());

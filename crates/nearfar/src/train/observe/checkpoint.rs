@@ -7,10 +7,13 @@
 //! all bytes before it: a file with another bit anywhere is refused.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use safetensors::tensor::TensorInfo;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value};
 
@@ -19,8 +22,9 @@ use super::super::plan::TrainPlan;
 use super::event::State;
 use crate::embedding::write_floats;
 use crate::error::{Error, Problem, Result};
+use crate::file::check_writable;
 use crate::file::safetensors::{Tensor, is_sealed, write_sealed};
-use crate::file::{check_writable, read_all};
+use crate::memory::{Array, Mapped};
 use crate::simd::InstructionSet;
 
 /// A state that was saved.
@@ -31,9 +35,9 @@ pub struct Checkpoint {
     /// The resolved settings of the run, as a JSON object.
     pub settings: String,
     /// The vectors, row by row.
-    pub vectors: Vec<f32>,
+    pub vectors: Array<f32>,
     /// What only the backend reads.
-    pub state: Vec<u8>,
+    pub state: Array<u8>,
 }
 
 /// The folder that holds the checkpoint of a run.
@@ -103,6 +107,7 @@ impl Checkpoints {
         let bytes = state.backend.state().ok_or_else(cannot_resume)?;
         let vectors = state.vectors();
         let rows = vectors.values.len() / vectors.stride.max(1);
+        let some = (WRITTEN / (4 * vectors.stride.max(1))).max(1);
         let metadata = BTreeMap::from([
             ("epoch".to_owned(), state.epoch.to_string()),
             ("settings".to_owned(), self.settings.clone()),
@@ -111,7 +116,7 @@ impl Checkpoints {
         let write_vectors = |mut out: &mut dyn Write| {
             for (at, row) in vectors.rows().enumerate() {
                 write_floats(&mut out, row)?;
-                if at % ROWS == ROWS - 1 {
+                if at % some == some - 1 {
                     release();
                 }
             }
@@ -119,7 +124,7 @@ impl Checkpoints {
         };
         let write_state = |mut out: &mut dyn Write| {
             out.write_all(&bytes)?;
-            contexts.chunks(ROWS * vectors.stride.max(1)).try_for_each(|piece| {
+            contexts.chunks(some * vectors.stride.max(1)).try_for_each(|piece| {
                 write_floats(&mut out, piece)?;
                 release();
                 Ok(())
@@ -133,14 +138,16 @@ impl Checkpoints {
     }
 }
 
-/// Rows that are written at a time: memory of vectors in a file is given back after them.
-const ROWS: usize = 1 << 16;
+/// Bytes of vectors that are written at a time: where vectors are in a file, their memory is given back after
+/// that.
+pub(in crate::train) const WRITTEN: usize = 1 << 25;
 
 impl Checkpoint {
-    /// Reads a checkpoint.
+    /// Opens a checkpoint and reads it once to check it. Its vectors stay in the file until they are used.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = read_all(path)?;
-        let checkpoint = is_sealed(&bytes).then(|| Self::parse(&bytes)).flatten();
+        let mapped = File::open(path).and_then(|file| Mapped::new(&file));
+        let file = mapped.map_err(|error| Error::read(path, error))?;
+        let checkpoint = is_sealed(&file).then(|| Self::parse(&file)).flatten();
         checkpoint.ok_or_else(|| {
             let problem =
                 "the checksum is wrong: not a checkpoint of this version, or a damaged one";
@@ -165,19 +172,32 @@ impl Checkpoint {
         )))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let (_, header) = SafeTensors::read_metadata(bytes).ok()?;
+    fn parse(file: &Mapped) -> Option<Self> {
+        let (header_bytes, header) = SafeTensors::read_metadata(file).ok()?;
         let metadata: &HashMap<String, String> = header.metadata().as_ref()?;
-        let tensors = SafeTensors::deserialize(bytes).ok()?;
-        let vectors = tensors.tensor("vectors").ok().filter(|it| it.dtype() == Dtype::F32)?;
-        let (numbers, _) = vectors.data().as_chunks::<4>();
+        let vectors = header.info("vectors").filter(|it| it.dtype == Dtype::F32)?;
+        let state = header.info("state")?;
+        // Tensors follow the length of the header, eight bytes, and the header.
+        let first = 8 + header_bytes;
+        let place = |info: &TensorInfo| first + info.data_offsets.0..first + info.data_offsets.1;
         Some(Self {
             epoch: metadata.get("epoch")?.parse().ok()?,
             settings: metadata.get("settings")?.clone(),
-            vectors: numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect(),
-            state: tensors.tensor("state").ok()?.data().to_vec(),
+            vectors: floats(file, place(vectors))?,
+            state: file.array(place(state))?,
         })
     }
+}
+
+/// Floats in a file, where they are, if this machine keeps floats so; else in memory.
+fn floats(file: &Mapped, place: Range<usize>) -> Option<Array<f32>> {
+    if cfg!(target_endian = "little")
+        && let Some(values) = file.array(place.clone())
+    {
+        return Some(values);
+    }
+    let numbers = file.get(place)?.as_chunks().0.iter();
+    Some(numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect::<Vec<_>>().into())
 }
 
 /// Settings that are options of the same name and values.

@@ -5,6 +5,7 @@ mod event;
 mod log;
 mod recorder;
 
+pub(in crate::train) use checkpoint::WRITTEN;
 pub use checkpoint::{Checkpoint, Checkpoints};
 pub use event::{Event, Scores, Sink, State};
 pub use log::RunLog;

@@ -63,12 +63,6 @@ impl Blocks {
         self.values().len().div_ceil(self.rows * self.dim)
     }
 
-    /// The blocks.
-    pub fn blocks(&mut self) -> impl Iterator<Item = &mut [f32]> {
-        let size = self.rows * self.dim;
-        self.values_mut().chunks_mut(size)
-    }
-
     /// All rows in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
         self.values().chunks_exact(self.dim)
@@ -110,20 +104,6 @@ mod tests {
                 let there = (node as usize / rows, node % rows as Node);
                 assert_eq!(index.locate(node), there, "{node} in blocks of {rows}");
             }
-        }
-    }
-
-    #[test]
-    fn blocks_hold_all_rows_in_order() {
-        for n in [1, 7, 8, 9, 100, 1001] {
-            let mut table = Blocks::new(n, Blocks::rows_for(n, 16), 16);
-            assert_eq!(table.blocks().count(), table.count());
-            for (at, row) in table.blocks().flat_map(|block| block.chunks_exact_mut(16)).enumerate()
-            {
-                row[0] = at as f32;
-            }
-            let firsts: Vec<f32> = table.iter().map(|row| row[0]).collect();
-            assert_eq!(firsts, (0..n).map(|at| at as f32).collect::<Vec<_>>());
         }
     }
 

@@ -13,8 +13,8 @@ use super::blocks::Blocks;
 use super::padded;
 use super::sampling::{EpochPairs, PairSources, Sampling};
 use super::schedule::{Order, Stage};
-use super::spill::{Lists, StagePairs, append};
-use super::tasks::{self, BlockRows, Training};
+use super::spill::{Lists, append};
+use super::tasks::{self, BlockRows, Losses, Training};
 use crate::embedding::Embedding;
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
@@ -126,7 +126,7 @@ impl Tasks {
     /// Trains the pairs of a stage in a pass with this λ. `parts` are the rows of its parts, one if they
     /// are the same: of the vectors and, in second-order models, of the context vectors. `there` are the
     /// pairs with centres in the first part, `back` those of the second one. Returns the sum of losses of
-    /// each round.
+    /// each row of groups.
     pub fn train(
         &self,
         (pass, l2): (usize, f64),
@@ -135,29 +135,25 @@ impl Tasks {
         (there, back): (&[u32], &[u32]),
     ) -> Result<Vec<f64>> {
         let Self { plan, order, .. } = self;
-        let stages: Vec<Stage> = order.stages().collect();
         let here: &[usize] = if a == b { &[a] } else { &[a, b] };
         let size = |part: usize| self.nodes(part).len() * self.stride();
         let fits = |(part, tables): (&usize, &Vec<&mut [f32]>)| {
             tables.len() == plan.order && tables.iter().all(|table| table.len() == size(*part))
         };
         let lists = |centres, others, numbers| Lists::parse(*order, (centres, others), numbers);
-        let pairs = match lists(a, b, there) {
-            Some(there) if a == b => Some(StagePairs { there, back: None }),
-            Some(there) => lists(b, a, back).map(|back| StagePairs { there, back: Some(back) }),
-            None => None,
+        let pairs: Option<Vec<Lists>> = if a == b {
+            lists(a, b, there).map(|there| vec![there])
+        } else {
+            [lists(a, b, there), lists(b, a, back)].into_iter().collect()
         };
-        let (Some(at), Some(pairs), true) = (
-            stages.iter().position(|stage| *stage == (a, b)),
+        let (true, Some(pairs), true) = (
+            order.stages().any(|stage| stage == (a, b)),
             pairs,
             parts.len() == here.len() && here.iter().zip(&*parts).all(fits),
         ) else {
             return Err(Error::conflict("rows or pairs are not those of the stage"));
         };
-        let before: usize = stages[..at].iter().map(|stage| order.rounds(*stage).len()).sum();
-        let count = order.count();
-        let step = |round: usize| {
-            let within = (before + round) as f64 / count as f64;
+        let step = |within: f64| {
             let (epoch, of_epoch) = (pass / plan.passes, (pass % plan.passes) as f64);
             let done =
                 (epoch as f64 + (of_epoch + within) / plan.passes as f64) / plan.epochs as f64;
@@ -176,8 +172,11 @@ impl Tasks {
         let (set, dim) = (plan.kernel, self.stride());
         let training = Training { set, dim, order: *order, pairs: &pairs };
         let keep_going = |_| Ok(ControlFlow::Continue(()));
-        let losses = training.rounds(&order.rounds((a, b)), step, &mut groups, keep_going)?;
-        Ok(losses.continue_value().unwrap_or_default())
+        let tasks = order.of_stage((a, b));
+        let of_tasks = training.run(&tasks, step, &mut groups, keep_going)?;
+        let mut losses = Losses::new(*order);
+        losses.add(&tasks, &of_tasks.continue_value().unwrap_or_default());
+        Ok(losses.of_stage((a, b)).collect())
     }
 
     /// The nodes of a part.

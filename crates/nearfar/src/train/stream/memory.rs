@@ -1,12 +1,13 @@
 //! The memory of the stream trainer, and what it is cut into so that it stays bounded.
 
 use super::super::config::{Model, Trainer};
+use super::super::observe::WRITTEN;
 use super::super::plan::TrainPlan;
 use super::blocks::Blocks;
 use super::buckets::Buckets;
+use super::disk::Segments;
 use super::sampling::at_a_time;
-use super::schedule::Order;
-use super::{disk, negatives_ahead, padded};
+use super::{negatives_ahead, padded};
 use crate::budget::{product, sum};
 use crate::graph::{Graph, Node};
 use crate::positive::{Node2Vec, Walk};
@@ -23,21 +24,30 @@ pub(in crate::train) fn bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
 /// The same where tables and pairs are in files.
 pub(in crate::train) fn disk_bytes(plan: &TrainPlan, graph: &Graph) -> u64 {
     let n = graph.nodes();
-    let blocks = blocks(plan, n);
-    let order = Order::new(blocks, plan.parts);
-    let rows = order.blocks_of(0).len().saturating_mul(Blocks::rows_for(n, padded(plan)));
-    let parts = product([disk::PARTS, plan.order, rows, padded(plan), 4]);
-    // The pairs of the present stage and of the next one, or those of some blocks and one of them as
-    // it is written.
+    let (blocks, cut) = (blocks(plan, n), Segments::new(plan, n));
+    let (segments, of_segment) = (cut.count(), Blocks::rows_for(n, padded(plan)) * cut.blocks());
+    let rows = product([cut.in_memory(), of_segment]).min(n as u64);
+    let tables = rows.saturating_mul(product([plan.order, padded(plan), 4]));
+    // The pairs of the present step and of the next one, of all rows with a column and the reverse; or
+    // those of some blocks and one of them as it is written.
     let share = |parts: usize| pairs(plan, n).div_ceil(parts.max(1) as u64);
-    let stages = share(order.parts() * order.parts()).saturating_mul(16);
+    let steps = share(segments * segments).saturating_mul(16 * plan.held.min(segments) as u64);
     let some = at_a_time().min(blocks);
     let of_block = Buckets::bytes(blocks as u64, share(blocks));
     let sampled = of_block.saturating_mul(some as u64 + 1);
-    let positions = product([blocks, order.parts() + 4, 8]);
+    let positions = product([blocks, segments + 4, 8]);
     // Pages of the files that are mapped while checkpoints are written.
-    let mapped = product([(1 << 16).min(n), padded(plan), 4]);
-    sum([parts, stages.max(sampled), positions, mapped, sampling_bytes(plan, graph)])
+    let mapped = product([n, padded(plan), 4]).min(WRITTEN as u64);
+    sum([tables, steps.max(sampled), positions, mapped, sampling_bytes(plan, graph)])
+}
+
+/// The most segments that can be held as rows, where `fits` says whether so many do.
+pub(in crate::train) fn held(
+    plan: &TrainPlan,
+    nodes: usize,
+    fits: impl Fn(usize) -> bool,
+) -> usize {
+    (2..=Segments::new(plan, nodes).count()).take_while(|&held| fits(held)).last().unwrap_or(1)
 }
 
 fn blocks(plan: &TrainPlan, n: usize) -> usize {
@@ -105,10 +115,10 @@ pub(in crate::train) fn passes(plan: &TrainPlan, nodes: usize) -> usize {
     fit.max(plan.walks.div_ceil(WALKS)).clamp(1, plan.walks)
 }
 
-/// Parts that a table is cut into, of which two at a time are trained. Tables of less than 256 MB are
-/// one part, others at least 8: three parts are much less than the table, and stages without a common
-/// part can run side by side. With more parts each stage takes less memory, and every pass moves the
-/// table more often, P/2 times. So both grow with the square root of the table: a part is 48 MB × P.
+/// Parts that a table is cut into, of which a machine of a cluster trains two at a time. Tables of less
+/// than 256 MB are one part, others at least 8: stages without a common part can run side by side. With more
+/// parts each stage takes less memory, and every pass moves the table more often, P times. So both grow with
+/// the square root of the table: a part is 48 MB × P.
 pub(in crate::train) fn parts(plan: &TrainPlan, nodes: usize) -> usize {
     const SMALL: u64 = 1 << 28;
     const SQUARE: u64 = 48 << 20;

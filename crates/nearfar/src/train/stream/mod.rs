@@ -42,10 +42,10 @@ use crate::simd::{InstructionSet, LANES};
 use blocks::Blocks;
 use disk::Disk;
 use kernel::Step;
-pub(super) use memory::{bytes, bytes_ahead, disk_bytes, parts, passes, passes_ahead};
+pub(super) use memory::{bytes, bytes_ahead, disk_bytes, held, parts, passes, passes_ahead};
 use sampling::{EpochPairs, PairSources, Sampling};
-use schedule::{Order, Round};
-use tasks::{BlockRows, Training};
+use schedule::Order;
+use tasks::{BlockRows, Losses, Training};
 
 /// What is trained: a vector for every node and, in second-order models, another one for the node
 /// as a context.
@@ -167,7 +167,9 @@ impl Backend for Stream<'_> {
         self.store.contexts()
     }
 
-    fn restore(&mut self, vectors: &[f32], state: &[u8]) -> Result<()> {
+    fn restore(&mut self, vectors: &Array<f32>, state: &Array<u8>) -> Result<()> {
+        /// Numbers of the checkpoint that are in memory at a time, about.
+        const PIECE: usize = 1 << 22;
         let (dim, stride) = (self.plan.dim, padded(self.plan));
         let (numbers, contexts) = state.split_at(state.len().min(32));
         let numbers = <[[u8; 8]; 4]>::try_from(numbers.as_chunks().0);
@@ -178,10 +180,13 @@ impl Backend for Stream<'_> {
         ) else {
             return Err(Error::conflict("the checkpoint is of another graph or of other settings"));
         };
-        let (contexts, _) = contexts.as_chunks::<4>();
-        let mut contexts = contexts.iter().map(|bytes| f32::from_le_bytes(*bytes));
-        let finite =
-            vectors.iter().all(|value| value.is_finite()) && contexts.clone().all(f32::is_finite);
+        // The state of the controller is as long as eight floats.
+        let contexts = || {
+            let bytes = state.pieces(4 * PIECE).flat_map(|piece| piece.as_chunks::<4>().0);
+            bytes.skip(8).map(|bytes| f32::from_le_bytes(*bytes))
+        };
+        let all_finite = |piece: &[f32]| piece.iter().all(|value| value.is_finite());
+        let finite = vectors.pieces(PIECE).all(all_finite) && contexts().all(f32::is_finite);
         let restored = self.l2.restore(numbers.map(f64::from_le_bytes));
         if !finite || restored.is_none() {
             let message = "the checkpoint holds numbers that no run can have";
@@ -189,14 +194,15 @@ impl Backend for Stream<'_> {
         }
         let padding = vec![0.0; stride - dim];
         let row = |vector: &[f32]| [vector, &padding].concat();
-        self.store.write(0, &mut vectors.chunks_exact(dim).flat_map(row))?;
-        self.store.write(1, &mut contexts)
+        let pieces = vectors.pieces(PIECE.next_multiple_of(dim));
+        self.store.write(0, &mut pieces.flat_map(|piece| piece.chunks_exact(dim)).flat_map(row))?;
+        self.store.write(1, &mut contexts())
     }
 
     fn smooth(&mut self, times: usize) -> Result<bool> {
         let (dim, stride) = (self.plan.dim, padded(self.plan));
         let Store::Disk(disk) = &mut self.store else { return Ok(false) };
-        disk.free_parts();
+        disk.free_buffers();
         let rows = &mut Rows::File(&mut disk.tables[0], stride);
         smooth_rows(&self.graph.to_undirected(), rows, dim, times)?;
         Ok(true)
@@ -293,8 +299,7 @@ fn padded(plan: &TrainPlan) -> usize {
 
 /// Initial vectors in files.
 fn on_disk(graph: &Arc<Graph>, plan: &TrainPlan, folder: &Path) -> Result<Disk> {
-    let shape = (graph.nodes(), padded(plan));
-    let mut disk = Disk::new(folder, plan.order, shape, plan.parts)?;
+    let mut disk = Disk::new(folder, plan, graph.nodes())?;
     let rows = Rows::File(&mut disk.tables[0], padded(plan));
     start_rows(plan, graph, rows, Some(folder))?;
     Ok(disk)
@@ -311,7 +316,7 @@ fn tables(graph: &Arc<Graph>, plan: &TrainPlan, init: Option<&Embedding>) -> Tab
 }
 
 /// Trains all pairs of a pass, of tables that are cut into at most so many parts. `step(part)` is the
-/// size of the steps after this fraction of the pass. `keep_going` is asked between rounds; if it says
+/// size of the steps after this fraction of the pass. `keep_going` is asked between tasks; if it says
 /// `Break`, the pass ends there. Returns the sum of losses.
 pub fn train(
     set: InstructionSet,
@@ -322,16 +327,19 @@ pub fn train(
     keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<(), f64>> {
     let order = Order::new(tables.centres.count(), parts);
-    let rounds: Vec<Round> = order.stages().flat_map(|stage| order.rounds(stage)).collect();
+    let tasks = order.tasks();
     let (dim, size) = (tables.centres.dim, tables.centres.dim * tables.centres.rows);
     let values = std::iter::once(tables.centres.values_mut());
     let values = values.chain(tables.contexts.as_mut().map(Blocks::values_mut));
     let mut blocks = tasks::blocks(values.collect(), size);
     let mut groups: Vec<&mut [BlockRows]> = blocks.chunks_mut(order.group).collect();
-    let step = |round: usize| step(round as f64 / rounds.len() as f64);
     let training = Training { set, dim, order, pairs };
-    let losses = training.rounds(&rounds, step, &mut groups, keep_going)?;
-    Ok(losses.map_continue(|losses| losses.iter().sum()))
+    let trained = training.run(&tasks, step, &mut groups, keep_going)?;
+    Ok(trained.map_continue(|of_tasks| {
+        let mut losses = Losses::new(order);
+        losses.add(&tasks, &of_tasks);
+        losses.total()
+    }))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The stream trainer, slow and obvious: what the fast one must agree with.
 //!
 //! It takes the same walks and negatives, by the names of their random streams, and trains the pairs
-//! in the same order: rounds of blocks, the pairs of two blocks by centre, [`PIECE`] at a time with
+//! in the same order: tasks of blocks, the pairs of two blocks by centre, [`PIECE`] at a time with
 //! the errors of the vectors before them. There are no buckets, threads, vector instructions or
 //! approximations of functions: plain loops over one list of pairs, in double precision.
 
@@ -47,8 +47,8 @@ pub fn train(
                 let of = |pair: &&Pair| block(pair.0) == p && block(pair.1) == q;
                 pairs.iter().filter(of).copied().collect()
             };
-            for (round, blocks) in order.iter().enumerate() {
-                let passes = number as f64 + round as f64 / order.len() as f64;
+            for (done, blocks) in &order {
+                let passes = number as f64 + done;
                 let step = Step::new(plan, lambda, passes / (plan.epochs * plan.passes) as f64);
                 for &(p, q) in blocks {
                     loss += step.list(&between(p, q), dim, &mut vectors);
@@ -99,12 +99,12 @@ fn sample(
     pairs
 }
 
-/// The pairs of blocks that each round trains, in order.
-fn tasks(blocks: usize, parts: usize) -> Vec<Vec<(usize, usize)>> {
+/// The pairs of blocks that each task trains, in order, with the fraction of the pass before it.
+fn tasks(blocks: usize, parts: usize) -> Vec<(f64, Vec<(usize, usize)>)> {
     let order = Order::new(blocks, parts);
     let size = order.group;
     let group = |at: usize| (at * size..blocks.min((at + 1) * size)).collect::<Vec<_>>();
-    let task = |&(p, q): &(usize, usize)| -> Vec<(usize, usize)> {
+    let task = |(p, q): (usize, usize)| -> Vec<(usize, usize)> {
         let (left, right) = (group(p), group(q));
         if p == q {
             let with_earlier = |&block: &usize| {
@@ -115,8 +115,7 @@ fn tasks(blocks: usize, parts: usize) -> Vec<Vec<(usize, usize)>> {
         }
         back_and_forth(left.len(), right.len()).map(|(l, r)| (left[l], right[r])).collect()
     };
-    let rounds = order.stages().flat_map(|stage| order.rounds(stage));
-    rounds.map(|round| round.iter().flat_map(task).collect()).collect()
+    order.tasks().iter().map(|scheduled| (scheduled.done, task(scheduled.groups))).collect()
 }
 
 /// The sizes of an SGD step.

@@ -4,13 +4,13 @@
 //! of tasks is fixed by the graph. Of two tasks that share a group, the later one waits for the earlier
 //! one; others may run at the same time, or in another order, and the result is the same to the bit.
 //!
-//! A round is a set of tasks that share no group. Within a small table, rounds are those of a
-//! round-robin tournament: every group is paired with every other once. Each round touches the whole
-//! table, so a large one is cut into parts, and the pairs of parts are stages: (0, 0), (0, 1), (0, 2), …,
-//! (1, 1), (1, 2), …. A stage needs two parts in memory, and the next one needs only one other, but at
-//! the start of a row. Stages of distant rows share no part, so they can run side by side. (An order
-//! that always keeps one part, as Marius has it, moves P fewer of P²/2 parts, but then every stage
-//! waits for the one before.)
+//! A small table is trained in the rounds of a round-robin tournament: in each, every group is paired
+//! with another one, so that as many tasks as possible run at the same time. But every round touches the
+//! whole table. In a large table each group meets all others, and itself, in increasing order: the task
+//! (p, q), p ≤ q, waits for (p − 1, q) and (p, q − 1). So the tasks of any rectangle of rows p and columns
+//! q can run as soon as those above it and to its left are done. Where the table is in files, rectangles
+//! are as many rows as fit memory, a column at a time (`disk`). On a cluster they are *stages*: pairs
+//! of *parts*, into which the table is cut evenly. The result depends on neither.
 
 use std::ops::Range;
 
@@ -27,8 +27,14 @@ pub struct Order {
 /// A pair of parts.
 pub type Stage = (usize, usize);
 
-/// Tasks that share no group, as pairs of groups; (p, p) is a group with itself.
-pub type Round = Vec<(usize, usize)>;
+/// A task in its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheduled {
+    /// Its groups (p, q), p ≤ q; (p, p) is a group with itself.
+    pub groups: (usize, usize),
+    /// The fraction of the pass before it.
+    pub done: f64,
+}
 
 impl Order {
     /// The order of so many blocks in at most so many parts.
@@ -47,6 +53,11 @@ impl Order {
         self.groups().div_ceil(self.per_part)
     }
 
+    /// The part of a group.
+    pub fn part_of(self, group: usize) -> usize {
+        group / self.per_part
+    }
+
     /// The groups of a part.
     pub fn groups_of(self, part: usize) -> Range<usize> {
         part * self.per_part..self.groups().min((part + 1) * self.per_part)
@@ -54,8 +65,22 @@ impl Order {
 
     /// The blocks of a part.
     pub fn blocks_of(self, part: usize) -> Range<usize> {
-        let Range { start, end } = self.groups_of(part);
-        start * self.group..self.blocks.min(end * self.group)
+        self.blocks_in(self.groups_of(part))
+    }
+
+    /// The blocks of consecutive groups.
+    pub fn blocks_in(self, groups: Range<usize>) -> Range<usize> {
+        groups.start * self.group..self.blocks.min(groups.end * self.group)
+    }
+
+    /// The number of tasks of a pass.
+    pub fn count(self) -> usize {
+        self.groups() * (self.groups() + 1) / 2
+    }
+
+    /// The tasks of a pass, in order.
+    pub fn tasks(self) -> Vec<Scheduled> {
+        self.stages().flat_map(|stage| self.of_stage(stage)).collect()
     }
 
     /// The stages of a pass, in order.
@@ -64,24 +89,31 @@ impl Order {
         (0..parts).flat_map(move |a| (a..parts).map(move |b| (a, b)))
     }
 
-    /// The rounds of a stage, in order.
-    pub fn rounds(self, (a, b): Stage) -> Vec<Round> {
-        let (left, right) = (self.groups_of(a), self.groups_of(b));
-        let rounds = if a == b { rounds(left.len()) } else { between(left.len(), right.len()) };
-        let shifted = |round: Round| {
-            round.into_iter().map(|(p, q)| (left.start + p, right.start + q)).collect()
-        };
-        rounds.into_iter().map(shifted).collect()
+    /// The tasks of a stage, in order.
+    pub fn of_stage(self, (a, b): Stage) -> Vec<Scheduled> {
+        if self.parts() == 1 {
+            return tournament(self.groups());
+        }
+        self.rectangle(self.groups_of(a), self.groups_of(b)).collect()
     }
 
-    /// The number of rounds of a pass.
-    pub fn count(self) -> usize {
-        let within = |groups: usize| groups.next_multiple_of(2);
-        let of_stage = |(a, b)| {
-            let groups: usize = self.groups_of(a).len();
-            if a == b { within(groups) } else { groups.max(self.groups_of(b).len()) }
+    /// The tasks (p, q), p ≤ q, in some rows p and columns q of a large table, in order.
+    pub fn rectangle(
+        self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> impl Iterator<Item = Scheduled> {
+        let (groups, count) = (self.groups(), self.count());
+        let row = move |p: usize| {
+            // Row r has groups − r tasks.
+            let before = p * groups - p * p.saturating_sub(1) / 2;
+            let task = move |q| {
+                let done = (before + q - p) as f64 / count as f64;
+                Scheduled { groups: (p, q), done }
+            };
+            (columns.start.max(p)..columns.end).map(task)
         };
-        self.stages().map(of_stage).sum()
+        rows.flat_map(row)
     }
 }
 
@@ -115,8 +147,20 @@ pub fn levels(tasks: impl Iterator<Item = (usize, usize)>, groups: usize) -> Vec
     levels
 }
 
-/// The rounds within `count` groups: every pair of them, and each with itself, is in exactly one.
-fn rounds(count: usize) -> Vec<Round> {
+/// The tasks within `count` groups, in the rounds of a tournament.
+fn tournament(count: usize) -> Vec<Scheduled> {
+    let rounds = rounds(count);
+    let done = |round| round as f64 / rounds.len() as f64;
+    let of_round = |(round, pairs): (usize, &Vec<(usize, usize)>)| {
+        let scheduled = |&groups| Scheduled { groups, done: done(round) };
+        pairs.iter().map(scheduled).collect::<Vec<_>>()
+    };
+    rounds.iter().enumerate().flat_map(of_round).collect()
+}
+
+/// The rounds within `count` groups, sets of pairs that share no group: every pair of groups, and each
+/// with itself, is in exactly one.
+fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
     let mut rounds = vec![(0..count).map(|p| (p, p)).collect::<Vec<_>>()];
     // The circle method: one seat is fixed, the others rotate by one per round. With an odd count,
     // one group is left out of each round.
@@ -133,49 +177,74 @@ fn rounds(count: usize) -> Vec<Round> {
     rounds
 }
 
-/// The rounds between two parts of so many groups: in each, every group of the smaller part meets
-/// another one of the larger.
-fn between(left: usize, right: usize) -> Vec<Round> {
-    let count = left.max(right);
-    let round = |shift: usize| {
-        let pairs = (0..left).map(|p| (p, (p + shift) % count));
-        pairs.filter(|&(_, q)| q < right).collect()
-    };
-    (0..count).map(round).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
 
-    fn tasks(order: Order) -> Vec<(usize, usize)> {
-        order.stages().flat_map(|stage| order.rounds(stage)).flatten().collect()
-    }
-
     #[test]
-    fn every_pair_is_in_one_round_and_no_group_twice_in_a_round() {
+    fn every_pair_is_in_one_task() {
         for (blocks, parts) in
             (1..20).map(|blocks| (blocks, 1)).chain([(20, 3), (32, 8), (306, 10)])
         {
             let order = Order::new(blocks, parts);
-            let (mut seen, mut count) = (HashSet::new(), 0);
+            let mut seen = HashSet::new();
             for stage in order.stages() {
-                for round in order.rounds(stage) {
-                    count += 1;
-                    let mut busy = HashSet::new();
-                    for (p, q) in round {
-                        assert!(busy.insert(p) && (p == q || busy.insert(q)), "{order:?}");
-                        assert!(p <= q && seen.insert((p, q)), "{order:?}");
-                        assert!(order.groups_of(stage.0).contains(&p), "{order:?}");
-                        assert!(order.groups_of(stage.1).contains(&q), "{order:?}");
-                    }
+                for Scheduled { groups: (p, q), done } in order.of_stage(stage) {
+                    assert!(p <= q && seen.insert((p, q)), "{order:?}");
+                    assert!((0.0..1.0).contains(&done), "{order:?}");
+                    assert!(order.groups_of(stage.0).contains(&p), "{order:?}");
+                    assert!(order.groups_of(stage.1).contains(&q), "{order:?}");
+                    assert_eq!(order.part_of(q), stage.1, "{order:?}");
                 }
             }
             let groups = order.groups();
             assert_eq!(seen.len(), groups * (groups + 1) / 2);
-            assert_eq!(order.count(), count, "{order:?}");
+            assert_eq!(order.count(), seen.len(), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn no_group_is_twice_in_a_round() {
+        for count in 1..20 {
+            let rounds = rounds(count);
+            assert_eq!(rounds.concat().len(), count * (count + 1) / 2);
+            for round in rounds {
+                let mut busy = HashSet::new();
+                for (p, q) in round {
+                    assert!(busy.insert(p) && (p == q || busy.insert(q)), "{count} groups");
+                }
+            }
+        }
+    }
+
+    /// Whatever rectangles a large table is cut into, each group meets all others in increasing order,
+    /// and steps fall in the order of rows.
+    #[test]
+    fn rectangles_keep_the_order_of_tasks() {
+        let order = Order::new(50, 8);
+        for (height, width) in [(50, 50), (7, 7), (20, 3), (1, 1), (3, 50)] {
+            let mut tasks = vec![];
+            for row in (0..50).step_by(height) {
+                for column in (0..50).step_by(width) {
+                    let (rows, columns) =
+                        (row..50.min(row + height), column..50.min(column + width));
+                    tasks.extend(order.rectangle(rows, columns));
+                }
+            }
+            for group in 0..50 {
+                let of_group = tasks.iter().map(|task| task.groups);
+                let met = of_group.filter_map(|(p, q)| match group {
+                    _ if p == group => Some(q),
+                    _ if q == group => Some(p),
+                    _ => None,
+                });
+                assert!(met.eq(0..50), "group {group} in rectangles of {height} × {width}");
+            }
+            tasks.sort_by_key(|task| task.groups);
+            let done = (0..1275).map(|rank| f64::from(rank) / 1275.0);
+            assert!(tasks.iter().map(|task| task.done).eq(done));
         }
     }
 
@@ -190,26 +259,13 @@ mod tests {
         }
     }
 
-    /// A stage and the one after it need three parts at most, and but at the start of a row one of
-    /// them changes.
-    #[test]
-    fn stages_keep_a_part_within_a_row() {
-        let stages: Vec<Stage> = Order::new(32, 8).stages().collect();
-        assert_eq!(stages.len(), 36);
-        for pair in stages.windows(2) {
-            let [(a, b), (c, d)] = [pair[0], pair[1]];
-            let all: HashSet<usize> = [a, b, c, d].into();
-            assert!(all.len() <= 3 && (a == c || c == d), "{pair:?}");
-        }
-    }
-
     /// Running levels one after the other keeps the order of tasks that share a group, and there are
     /// tasks for several threads in parts too.
     #[test]
     fn levels_keep_the_order_of_tasks_that_share_a_group() {
-        for (blocks, parts, most) in [(16, 1, 16), (17, 1, 18), (32, 8, 60), (306, 10, 595)] {
+        for (blocks, parts, most) in [(16, 1, 16), (17, 1, 18), (32, 8, 63), (306, 10, 611)] {
             let order = Order::new(blocks, parts);
-            let tasks = tasks(order);
+            let tasks: Vec<_> = order.tasks().iter().map(|task| task.groups).collect();
             let levels = levels(tasks.iter().copied(), order.groups());
             let mut level_of = vec![usize::MAX; tasks.len()];
             for (level, of_level) in levels.iter().enumerate() {

@@ -1,7 +1,8 @@
-//! The pairs of a pass in a file, by the parts of their two nodes.
+//! The pairs of a pass in files, by the blocks of their two nodes.
 //!
-//! For each block of centres and each part of other nodes, the file has the lengths of the lists of the
-//! blocks of that part, then their pairs. In memory is one position for each block and part.
+//! One file has the length of every list, for each block of centres and each block of other nodes. The
+//! other one has the pairs, block of centres by block of centres. In memory is where the pairs of each block
+//! of centres with each segment of other blocks begin.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,41 +13,37 @@ use super::schedule::{Order, Stage};
 use super::tasks::PairLists;
 use crate::error::Result;
 use crate::file::ScratchFile;
+use crate::memory::zeroed;
 
-/// The pairs of a pass in a file.
+/// The pairs of a pass in files.
 pub(super) struct Spill {
-    order: Order,
-    file: ScratchFile,
-    /// Where the lists of a block of centres begin, for each part.
+    /// The number of blocks, and how many are a segment.
+    blocks: usize,
+    segment: usize,
+    lengths: ScratchFile,
+    pairs: ScratchFile,
+    /// For each block of centres, where the pairs with each segment of other blocks begin.
     starts: Vec<Vec<u64>>,
-    /// Where the file ends, in numbers.
+    /// How many pairs there are.
     end: u64,
     /// A buffer for what is written.
-    numbers: Vec<u32>,
+    buffer: Vec<Pair>,
 }
 
-/// Pairs with centres in one part and other nodes in another.
+/// Pairs with centres in some blocks and other nodes in others.
 pub(super) struct Lists {
-    /// The first block of either part, and the number of blocks of the second one.
-    first: (usize, usize),
-    columns: usize,
+    centres: Range<usize>,
+    others: Range<usize>,
     /// Where each list begins, and where the last one ends.
     starts: Vec<usize>,
     pairs: Vec<Pair>,
 }
 
-/// The pairs of a stage.
-pub(super) struct StagePairs {
-    pub(super) there: Lists,
-    /// Those with centres in the second part; `None` within a part.
-    pub(super) back: Option<Lists>,
-}
-
 impl Spill {
-    /// A file in this folder.
-    pub(super) fn new(folder: &Path, order: Order) -> Result<Self> {
-        let file = ScratchFile::new(folder)?;
-        Ok(Self { order, file, starts: vec![], end: 0, numbers: vec![] })
+    /// Files in this folder, for so many blocks in segments.
+    pub(super) fn new(folder: &Path, blocks: usize, segment: usize) -> Result<Self> {
+        let [lengths, pairs] = [ScratchFile::new(folder)?, ScratchFile::new(folder)?];
+        Ok(Self { blocks, segment, lengths, pairs, starts: vec![], end: 0, buffer: vec![] })
     }
 
     /// Forgets the pairs of the pass before.
@@ -57,47 +54,48 @@ impl Spill {
 
     /// Adds the pairs of the next block of centres.
     pub(super) fn add(&mut self, pairs: &Buckets) -> Result<()> {
-        let Self { order, numbers, .. } = self;
-        let mut starts = vec![];
-        numbers.clear();
-        for part in 0..order.parts() {
-            starts.push(self.end + numbers.len() as u64);
-            append(pairs, order.blocks_of(part), numbers);
+        let (mut lengths, mut starts) = (vec![], vec![]);
+        self.buffer.clear();
+        for list in 0..self.blocks {
+            if list % self.segment == 0 {
+                starts.push(self.end + self.buffer.len() as u64);
+            }
+            let before = self.buffer.len();
+            pairs.list(list).for_each(|pairs| self.buffer.extend_from_slice(pairs));
+            lengths.push((self.buffer.len() - before) as u32);
         }
-        self.file.write(self.end, numbers)?;
-        self.end += numbers.len() as u64;
-        starts.push(self.end);
+        self.lengths.write((self.starts.len() * self.blocks) as u64, &lengths)?;
+        self.pairs.write(self.end, &self.buffer)?;
+        self.end += self.buffer.len() as u64;
         self.starts.push(starts);
         Ok(())
     }
 
-    /// Reads the pairs of a stage.
-    pub(super) fn stage(&self, (a, b): Stage) -> Result<StagePairs> {
-        let back = if a == b { None } else { Some(self.lists(b, a)?) };
-        Ok(StagePairs { there: self.lists(a, b)?, back })
-    }
-
-    /// Reads the pairs with centres in one part and other nodes in another.
-    fn lists(&self, centres: usize, others: usize) -> Result<Lists> {
-        let (rows, columns) = (self.order.blocks_of(centres), self.order.blocks_of(others));
-        let (first, columns) = ((rows.start, columns.start), columns.len());
-        let ranges = || self.starts[rows.clone()].iter().map(|of| of[others]..of[others + 1]);
-        let count = ranges().map(|range| (range.end - range.start) as usize - columns).sum();
-        let mut lists = Lists { first, columns, starts: vec![0], pairs: Vec::with_capacity(count) };
-        for range in ranges() {
-            let mut lengths = vec![0_u32; columns];
-            self.file.read(range.start, &mut lengths)?;
-            let from = lists.pairs.len();
-            let mut end = from;
-            lists.starts.extend(lengths.iter().map(|&length| {
-                end += length as usize;
-                end
-            }));
-            lists.pairs.resize(end, Pair::default());
-            self.file.read(range.start + columns as u64, &mut lists.pairs[from..])?;
+    /// Reads the pairs with centres in some blocks and other nodes in others, which are whole segments.
+    pub(super) fn lists(&self, centres: Range<usize>, others: Range<usize>) -> Result<Lists> {
+        let (mut lengths, columns) = (vec![0_u32; centres.len() * others.len()], others.len());
+        for (block, lengths) in centres.clone().zip(lengths.chunks_mut(columns.max(1))) {
+            self.lengths.read((block * self.blocks + others.start) as u64, lengths)?;
         }
-        Ok(lists)
+        let starts = starts(&lengths);
+        let mut pairs = zeroed(starts[lengths.len()]);
+        for (at, block) in centres.clone().enumerate() {
+            let list = &mut pairs[starts[at * columns]..starts[(at + 1) * columns]];
+            if !list.is_empty() {
+                self.pairs.read(self.starts[block][others.start / self.segment], list)?;
+            }
+        }
+        Ok(Lists { centres, others, starts, pairs })
     }
+}
+
+/// Where lists of these lengths begin, and where the last one ends.
+fn starts(lengths: &[u32]) -> Vec<usize> {
+    let ends = lengths.iter().scan(0, |end, &length| {
+        *end += length as usize;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
 }
 
 /// Appends the lengths of some lists, then their pairs.
@@ -110,40 +108,33 @@ impl Lists {
     /// The pairs with centres in one part and other nodes in another, from what was appended for each
     /// block of centres. `None` if it cannot be that.
     pub(super) fn parse(order: Order, (centres, others): Stage, numbers: &[u32]) -> Option<Self> {
-        let (rows, columns) = (order.blocks_of(centres), order.blocks_of(others));
-        let first = (rows.start, columns.start);
-        let mut lists = Self { first, columns: columns.len(), starts: vec![0], pairs: vec![] };
+        let (centres, others) = (order.blocks_of(centres), order.blocks_of(others));
+        let (mut lengths, mut pairs) = (vec![], vec![]);
         let mut rest = numbers;
-        for _ in rows {
-            let (lengths, after) = rest.split_at_checked(columns.len())?;
-            for &length in lengths {
-                let last = *lists.starts.last()?;
-                lists.starts.push(last + length as usize);
-            }
-            let count = lists.starts.last()? - lists.pairs.len();
-            let (pairs, after) = after.split_at_checked(count)?;
-            lists.pairs.extend(pairs.iter().map(|&bits| Pair::from_bits(bits)));
+        for _ in centres.clone() {
+            let (of_block, after) = rest.split_at_checked(others.len())?;
+            let count = of_block.iter().map(|&length| length as usize).sum();
+            let (of_block_pairs, after) = after.split_at_checked(count)?;
+            lengths.extend_from_slice(of_block);
+            pairs.extend(of_block_pairs.iter().map(|&bits| Pair::from_bits(bits)));
             rest = after;
         }
-        rest.is_empty().then_some(lists)
+        rest.is_empty().then(|| Self { centres, others, starts: starts(&lengths), pairs })
     }
 
-    fn list(&self, p: usize, q: usize) -> &[Pair] {
-        let at = (p - self.first.0) * self.columns + (q - self.first.1);
-        &self.pairs[self.starts[at]..self.starts[at + 1]]
-    }
-
-    /// Whether these are the pairs of centres in block p.
-    fn is_of(&self, p: usize) -> bool {
-        let rows = (self.starts.len() - 1) / self.columns;
-        (self.first.0..self.first.0 + rows).contains(&p)
+    /// The pairs with centres in block p and other nodes in block q, if they are here.
+    fn list(&self, p: usize, q: usize) -> Option<&[Pair]> {
+        if !self.centres.contains(&p) || !self.others.contains(&q) {
+            return None;
+        }
+        let at = (p - self.centres.start) * self.others.len() + (q - self.others.start);
+        Some(&self.pairs[self.starts[at]..self.starts[at + 1]])
     }
 }
 
-impl PairLists for StagePairs {
+impl PairLists for Vec<Lists> {
     fn list(&self, p: usize, q: usize) -> impl Iterator<Item = &[Pair]> {
-        let back = self.back.as_ref().filter(|back| back.is_of(p));
-        std::iter::once(back.unwrap_or(&self.there).list(p, q))
+        self.iter().find_map(|lists| lists.list(p, q)).into_iter()
     }
 }
 
@@ -153,12 +144,11 @@ mod tests {
     use crate::rng::{Purpose, Rng};
 
     #[test]
-    fn stages_have_the_pairs_that_were_added() {
-        let order = Order::new(7, 3);
+    fn lists_have_the_pairs_that_were_added() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spill = Spill::new(folder.path(), order).unwrap();
+        let mut spill = Spill::new(folder.path(), 7, 3).unwrap();
         let mut rng = Rng::new(0, Purpose::Edge, 0, 0);
-        // The second time in the same file.
+        // The second time in the same files.
         for count in [900, 500] {
             spill.clear();
             let blocks: Vec<Buckets> = (0..7)
@@ -175,18 +165,31 @@ mod tests {
             for block in &blocks {
                 spill.add(block).unwrap();
             }
-            for (a, b) in order.stages() {
-                let pairs = spill.stage((a, b)).unwrap();
-                for (p, q) in
-                    order.blocks_of(a).flat_map(|p| order.blocks_of(b).map(move |q| (p, q)))
-                {
-                    for (p, q) in [(p, q), (q, p)] {
-                        let exact: Vec<Pair> = blocks[p].list(q).flatten().copied().collect();
-                        let found: Vec<Pair> = pairs.list(p, q).flatten().copied().collect();
-                        assert_eq!(found, exact, "blocks {p} and {q}");
-                    }
+            for (centres, others) in [(0..7, 0..7), (2..5, 3..6), (6..7, 6..7), (0..2, 0..6)] {
+                let lists = vec![spill.lists(centres.clone(), others.clone()).unwrap()];
+                for (p, q) in (0..7).flat_map(|p| (0..7).map(move |q| (p, q))) {
+                    let found: Vec<Pair> = lists.list(p, q).flatten().copied().collect();
+                    let exact = blocks[p].list(q).flatten().copied();
+                    let is_here = centres.contains(&p) && others.contains(&q);
+                    assert!(exact.filter(|_| is_here).eq(found), "blocks {p} and {q}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn appended_lists_are_parsed() {
+        let order = Order::new(7, 3);
+        let mut buckets = Buckets::default();
+        buckets.clear(7, 100);
+        (0..100).for_each(|at| buckets.push(at as usize % 5, Pair::new(at, at + 1, at % 2 == 0)));
+        let mut numbers = vec![];
+        order.blocks_of(0).for_each(|_| append(&buckets, order.blocks_of(1), &mut numbers));
+        let lists = vec![Lists::parse(order, (0, 1), &numbers).unwrap()];
+        for (p, q) in order.blocks_of(0).flat_map(|p| order.blocks_of(1).map(move |q| (p, q))) {
+            assert!(lists.list(p, q).flatten().eq(buckets.list(q).flatten()));
+        }
+        assert!(Lists::parse(order, (0, 1), &numbers[1..]).is_none());
+        assert!(Lists::parse(order, (0, 1), &[]).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Training rounds of tasks, each with the rows of two groups of blocks.
+//! Training tasks, each with the rows of two groups of blocks.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::kernel::{Pair, PairRows, Step, train_pairs};
 use super::sampling::EpochPairs;
-use super::schedule::{Order, Round, back_and_forth, levels};
+use super::schedule::{Order, Scheduled, Stage, back_and_forth, levels};
 use crate::error::Result;
 use crate::simd::InstructionSet;
 
@@ -38,7 +38,7 @@ pub(super) fn blocks(tables: Vec<&mut [f32]>, size: usize) -> Vec<BlockRows<'_>>
     centres.into_iter().flatten().map(block).collect()
 }
 
-/// What rounds are trained with.
+/// What tasks are trained with.
 pub(super) struct Training<'a, L> {
     pub(super) set: InstructionSet,
     pub(super) dim: usize,
@@ -47,21 +47,18 @@ pub(super) struct Training<'a, L> {
 }
 
 impl<L: PairLists> Training<'_, L> {
-    /// Trains consecutive rounds; `step(at)` is the size of the steps of a round. `groups` are the
-    /// blocks of each group, empty where the rounds do not need them. `keep_going` is asked with the
-    /// completed fraction of the rounds; if it says `Break`, they end there. Returns the sum of losses
-    /// of each round.
-    pub(super) fn rounds<'b>(
+    /// Trains tasks, which are given in order; `step(done)` is the size of the steps after this
+    /// fraction of the pass. `groups` are the blocks of each group, empty where no task needs them.
+    /// `keep_going` is asked with the completed fraction of the tasks; if it says `Break`, they end there.
+    /// Returns the sum of losses of each task.
+    pub(super) fn run<'b>(
         &self,
-        rounds: &[Round],
-        step: impl Fn(usize) -> Step,
+        tasks: &[Scheduled],
+        step: impl Fn(f64) -> Step,
         groups: &mut [&'b mut [BlockRows<'b>]],
         mut keep_going: impl FnMut(f64) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<(), Vec<f64>>> {
-        let steps = rounds.iter().enumerate().map(|(at, round)| (round, step(at)));
-        let tasks: Vec<_> =
-            steps.flat_map(|(round, step)| round.iter().map(move |task| (*task, step))).collect();
-        let levels = levels(tasks.iter().map(|(task, _)| *task), groups.len());
+        let levels = levels(tasks.iter().map(|task| task.groups), groups.len());
         let mut losses = vec![0.0; tasks.len()];
         for (level, of_level) in levels.iter().enumerate() {
             if keep_going(level as f64 / levels.len() as f64)?.is_break() {
@@ -71,15 +68,10 @@ impl<L: PairLists> Training<'_, L> {
             let mut running: Vec<_> = of_level
                 .iter()
                 .map(|&at| {
-                    let ((p, q), step) = tasks[at];
+                    let Scheduled { groups: (p, q), done } = tasks[at];
+                    let task = BucketTask { training: self, step: step(done) };
                     let left = std::mem::take(&mut groups[p]);
-                    (
-                        BucketTask { training: self, step },
-                        p,
-                        q,
-                        left,
-                        std::mem::take(&mut groups[q]),
-                    )
+                    (task, p, q, left, std::mem::take(&mut groups[q]))
                 })
                 .collect();
             let of_tasks: Vec<f64> = running
@@ -92,9 +84,37 @@ impl<L: PairLists> Training<'_, L> {
                 groups[p] = left;
             }
         }
-        let mut losses = losses.into_iter();
-        let sums = rounds.iter().map(|round| losses.by_ref().take(round.len()).sum());
-        Ok(ControlFlow::Continue(sums.collect()))
+        Ok(ControlFlow::Continue(losses))
+    }
+}
+
+/// The losses of a pass: the sum over the tasks of each row p with each part, in their order. So the total
+/// is the same to the bit, whichever tasks run first.
+pub(super) struct Losses {
+    order: Order,
+    sums: Vec<f64>,
+}
+
+impl Losses {
+    pub(super) fn new(order: Order) -> Self {
+        Self { order, sums: vec![0.0; order.groups() * order.parts()] }
+    }
+
+    /// Adds the losses of tasks, which are given in order.
+    pub(super) fn add(&mut self, tasks: &[Scheduled], losses: &[f64]) {
+        for (&Scheduled { groups: (p, q), .. }, loss) in tasks.iter().zip(losses) {
+            self.sums[p * self.order.parts() + self.order.part_of(q)] += loss;
+        }
+    }
+
+    /// The sums of the rows of a stage.
+    pub(super) fn of_stage(&self, (a, b): Stage) -> impl Iterator<Item = f64> {
+        self.order.groups_of(a).map(move |p| self.sums[p * self.order.parts() + b])
+    }
+
+    /// The sum over all rows, stage by stage.
+    pub(super) fn total(&self) -> f64 {
+        self.order.stages().flat_map(|stage| self.of_stage(stage)).fold(0.0, |sum, loss| sum + loss)
     }
 }
 
