@@ -25,9 +25,9 @@ pub(super) struct Spill {
     numbers: Vec<u32>,
 }
 
-/// Pairs with centres in one part and other nodes in another.
+/// Pairs with centres in some consecutive blocks and other nodes in others.
 pub(super) struct Lists {
-    /// The first block of either part, and the number of blocks of the second one.
+    /// The first block of centres and of others, and the number of the latter.
     first: (usize, usize),
     columns: usize,
     /// Where each list begins, and where the last one ends.
@@ -107,10 +107,13 @@ pub(super) fn append(pairs: &Buckets, lists: Range<usize>, numbers: &mut Vec<u32
 }
 
 impl Lists {
-    /// The pairs with centres in one part and other nodes in another, from what was appended for each
+    /// The pairs with centres in some blocks and other nodes in others, from what was appended for each
     /// block of centres. `None` if it cannot be that.
-    pub(super) fn parse(order: Order, (centres, others): Stage, numbers: &[u32]) -> Option<Self> {
-        let (rows, columns) = (order.blocks_of(centres), order.blocks_of(others));
+    pub(super) fn parse(
+        rows: Range<usize>,
+        columns: Range<usize>,
+        numbers: &[u32],
+    ) -> Option<Self> {
         let first = (rows.start, columns.start);
         let mut lists = Self { first, columns: columns.len(), starts: vec![0], pairs: vec![] };
         let mut rest = numbers;
