@@ -219,7 +219,9 @@ def _of_memory(at: int, size: int) -> Table:
     if at == len(_memory):
         _memory.append(np.empty(0, np.float32))
     if len(_memory[at]) < size:
-        _memory[at] = np.empty(size, np.float32)
+        # Rows are read by whole cache lines.
+        memory = np.empty(size + 16, np.float32)
+        _memory[at] = memory[-memory.ctypes.data % 64 // 4 :]
     return _memory[at][:size]
 
 
@@ -243,9 +245,9 @@ class _Driver:
         self.epochs, self.passes = outline["epochs"], outline["passes"]
         self.order, self.stride, self.step = outline["order"], outline["stride"], outline["step"]
         threads, workers = _workers(ray, outline["threads"])
-        # Pairs of n shards are trained in n steps, each pass a step after the one before: (n + 1) / 2 at
-        # a time.
-        self.shards = [tuple(nodes) for nodes in tasks.shards(2 * workers - 1)]
+        # The n (n + 1) / 2 pairs of n shards are trained in n steps after those of the pass before: on average
+        # (n + 1) / 2 at a time. That is two thirds of the workers; the others sample.
+        self.shards = tasks.shards((4 * workers - 1) // 3)
         count, settings = len(self.shards), tasks.settings()
         key = f"{os.getpid()} {id(tasks)} {settings}"
         self.job = _Job(key, json.dumps(outline["keywords"]), settings, count, threads)
