@@ -25,7 +25,7 @@ use crate::work;
 /// The tasks of a run: pure functions of their arguments.
 #[pyclass(frozen, module = "nearfar._nearfar")]
 pub(crate) struct Tasks {
-    tasks: Arc<cluster::Tasks>,
+    shared: Arc<cluster::Tasks>,
     /// The keywords by which other processes plan the same run: none of files that only the driver has.
     keywords: Value,
     /// Threads of a task, if that is given.
@@ -66,8 +66,8 @@ impl Tasks {
         let own = own.map(|(name, value): (_, Value)| (name.to_owned(), value));
         let keywords = fields(train).into_iter().chain(fields(negatives)).chain(own);
         let keywords = keywords.map(|(name, value)| (name.replace('-', "_"), value)).collect();
-        let tasks = Arc::new(cluster::Tasks::new(plan, graph)?);
-        Ok(Self { tasks, keywords, threads })
+        let shared = Arc::new(cluster::Tasks::new(plan, graph)?);
+        Ok(Self { shared, keywords, threads })
     }
 }
 
@@ -90,30 +90,36 @@ impl Tasks {
         work::run(py, None, None, move |_| Self::of(&graph, &settings, memory, threads))
     }
 
+    /// Writes the graph, packed, to a file.
+    fn pack(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let tasks = Arc::clone(&self.shared);
+        work::run(py, None, None, move |_| tasks.graph().write_packed(&path))
+    }
+
     /// The resolved settings, as JSON: the same wherever the tasks run.
     fn settings(&self) -> String {
-        Value::Object(self.tasks.plan().provenance()).to_string()
+        Value::Object(self.shared.plan().provenance()).to_string()
     }
 
     /// What a run consists of, as JSON.
     fn outline(&self) -> String {
-        let plan = self.tasks.plan();
+        let plan = self.shared.plan();
         serde_json::json!({
             "epochs": plan.epochs,
             "passes": plan.passes,
             "order": plan.order,
-            "stride": self.tasks.stride(),
+            "stride": self.shared.stride(),
             "keywords": self.keywords,
             "threads": self.threads,
-            "step": l2::step(self.tasks.graph().nodes()),
+            "step": l2::step(self.shared.graph().nodes()),
         })
         .to_string()
     }
 
     /// The nodes of each shard: of at most so many.
     fn shards(&self, count: usize) -> Vec<(usize, usize)> {
-        let shards = self.tasks.shards(count);
-        let nodes = |shard| self.tasks.nodes(shards, shard);
+        let shards = self.shared.shards(count);
+        let nodes = |shard| self.shared.nodes(shards, shard);
         (0..shards.count()).map(nodes).map(|nodes| (nodes.start, nodes.end)).collect()
     }
 
@@ -127,7 +133,7 @@ impl Tasks {
         shard: usize,
         threads: usize,
     ) -> PyResult<(Vec<Bound<'py, PyArray1<u32>>>, u64)> {
-        let tasks = Arc::clone(&self.tasks);
+        let tasks = Arc::clone(&self.shared);
         let (lists, count) = work::run(py, Some(threads), None, move |_| {
             tasks.sample(pass, tasks.shards(shards), shard)
         })?;
@@ -154,7 +160,7 @@ impl Tasks {
         let new = new.iter_mut().map(|new| Ok(new.as_slice_mut()?));
         let mut new = new.collect::<PyResult<Vec<&mut [f32]>>>()?;
         let pairs = (there.as_slice()?, back.as_slice()?);
-        let tasks = &*self.tasks;
+        let tasks = &*self.shared;
         work::run_borrowing(py, Some(threads), || {
             for (new, rows) in new.iter_mut().zip(rows) {
                 copy(new, rows);
@@ -194,7 +200,7 @@ pub(crate) fn begin<'py>(
         let message = "resume=True needs checkpoint, the folder to continue from";
         return Err(PyValueError::new_err(message));
     }
-    let tasks = Arc::clone(&tasks.tasks);
+    let tasks = Arc::clone(&tasks.shared);
     let keeps_checkpoints = checkpoint.is_some();
     let (run, done, rows) = work::run(py, None, Some(callback), move |caller| {
         // The driver asks the callback's owner whether it stops the run.
@@ -211,7 +217,7 @@ pub(crate) fn begin<'py>(
 }
 
 /// The rows of each table.
-fn arrays(py: Python<'_>, AllRows { centres, contexts }: AllRows) -> Vec<Floats<'_>> {
+pub(crate) fn arrays(py: Python<'_>, AllRows { centres, contexts }: AllRows) -> Vec<Floats<'_>> {
     let rows = [centres, contexts].into_iter().filter(|rows| !rows.is_empty());
     rows.map(|rows| PyArray1::from_vec(py, rows)).collect()
 }
@@ -261,7 +267,7 @@ impl Run {
     }
 
     /// Smooths the vectors and ends the run.
-    fn finish(
+    pub(crate) fn finish(
         &self,
         py: Python<'_>,
         rows: Vec<PyReadonlyArray1<'_, f32>>,
@@ -282,6 +288,18 @@ impl Run {
 }
 
 impl Run {
+    /// Begins a run that the command line records, or continues one: the run, the epochs that are complete,
+    /// and the rows after them.
+    pub(crate) fn of_command(
+        tasks: &Tasks,
+        sink: Arc<Mutex<dyn Sink + Send>>,
+        keeps_checkpoints: bool,
+    ) -> nearfar::Result<(Self, usize, AllRows)> {
+        let recorded = Recorded::Command(sink);
+        let (run, done, rows) = cluster::Run::new(&tasks.shared, recorded, |_| Ok(()))?;
+        Ok((Self { run: Mutex::new(Some(run)), keeps_checkpoints }, done, rows))
+    }
+
     fn with<T>(
         &self,
         f: impl FnOnce(&mut cluster::Run<Recorded>) -> nearfar::Result<T>,

@@ -88,10 +88,10 @@ def embed(
     converted = as_graph("ray.embed()", graph, of_graph)
     keywords = _options.as_json(_options.select(options, _options.EMBED))
     tasks = _nearfar.Tasks(converted._engine, keywords)
-    path = None if of_graph or not isinstance(graph, (str, os.PathLike)) else os.fspath(graph)
+    path = None if of_graph or not isinstance(graph, (str, os.PathLike)) else graph
     with Observer(progress, callback) as observer:
         run, done, tables = _nearfar.begin(tasks, keywords, observer)
-        tables = _train(tasks, converted._engine, path, address, (run, done, tables), observer)
+        tables = _train(tasks, path, address, (run, done, tables), observer)
     return from_engine(run.finish(tables, converted._ids.is_text), converted._ids)
 
 
@@ -103,21 +103,27 @@ def _imported() -> Any:
     return ray
 
 
+def _keep_going(event: str) -> bool:
+    return True
+
+
 def _train(
     tasks: _nearfar.Tasks,
-    graph: _nearfar.Graph,
-    path: str | None,
+    path: str | os.PathLike[str] | None,
     address: str | None,
     begun: tuple[_nearfar.Run, int, list[Table]],
-    observer: Callable[[str], object],
+    observer: Callable[[str], bool] = _keep_going,
 ) -> list[Table]:
-    """Trains a run that has begun; returns the rows of all tables. The command line calls it, too."""
+    """Trains a run that has begun; returns the rows of all tables. The command line calls it, too.
+
+    The graph is in a file, if a path is given and the file is packed.
+    """
     ray = _imported()
     connects = address is not None or not ray.is_initialized()
     if connects:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     try:
-        driver = _Driver(ray, tasks, _source(path, graph), observer)
+        driver = _Driver(ray, tasks, _source(path, tasks), observer)
         try:
             return driver.train(*begun)
         finally:
@@ -127,13 +133,13 @@ def _train(
             ray.shutdown()
 
 
-def _source(path: str | None, graph: _nearfar.Graph) -> str | npt.NDArray[np.uint8]:
+def _source(path: str | os.PathLike[str] | None, tasks: _nearfar.Tasks) -> str | npt.NDArray[np.uint8]:
     """What workers read the graph from: the path of a packed graph, or its bytes."""
-    if path is not None and path.endswith(".nfg"):
+    if path is not None and os.fspath(path).endswith(".nfg"):
         return os.path.abspath(path)
     with tempfile.TemporaryDirectory() as folder:
         packed = os.path.join(folder, "graph.nfg")
-        graph.pack(packed)
+        tasks.pack(packed)
         return np.fromfile(packed, np.uint8)
 
 
@@ -238,7 +244,7 @@ class _Driver:
         ray: Any,
         tasks: _nearfar.Tasks,
         source: str | npt.NDArray[np.uint8],
-        observer: Callable[[str], object],
+        observer: Callable[[str], bool],
     ) -> None:
         outline = json.loads(tasks.outline())
         self.ray, self.observer = ray, observer
@@ -279,11 +285,11 @@ class _Driver:
                 pairs += sum(self.ray.get(of_pass.counts))
                 loss += self.loss(of_pass)
                 done_now = (epoch + (within + 1) / self.passes) / self.epochs
-                if self.observer(run.progress(done_now)) is False:
+                if not self.observer(run.progress(done_now)):
                     return self.fetch(of_pass.rows)
             picked = self.picked(of_pass.rows) if run.adjusts(epoch) else np.empty(0, np.float32)
             keep_going = self.observer(run.after(epoch, pairs, loss, picked))
-            last = epoch + 1 == self.epochs or keep_going is False
+            last = epoch + 1 == self.epochs or not keep_going
             if last or epoch + 1 == due:
                 renewed = epoch + 1
                 if last or run.keeps_checkpoints:
