@@ -1,7 +1,9 @@
 //! The command `nearfar` that the Python package installs.
 
 use std::ffi::OsString;
+use std::panic::resume_unwind;
 
+use nearfar::embedding::Embedding;
 use nearfar_cli::ClusterRun;
 use pyo3::prelude::*;
 
@@ -15,8 +17,14 @@ pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| nearfar_cli::run(arguments, Some(&on_cluster)))
 }
 
-/// `nearfar embed --cluster`: what `nearfar.ray.embed` does.
-fn on_cluster(run: ClusterRun) -> anyhow::Result<nearfar::embedding::Embedding> {
+/// `nearfar embed --cluster`: what `nearfar.ray.embed` does. Not on the main thread, where Ray would take
+/// over a signal that is the command line's.
+fn on_cluster(run: ClusterRun) -> anyhow::Result<Embedding> {
+    let trained = std::thread::scope(|scope| scope.spawn(|| train(run)).join());
+    trained.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+fn train(run: ClusterRun) -> anyhow::Result<Embedding> {
     let module = python(|py| Ok(py.import("nearfar.ray")?.unbind()))?;
     python(|py| module.call_method0(py, "_imported"))?;
     let tasks = Tasks::of(&run.graph, &run.settings, run.max_memory, run.threads)?;
@@ -28,7 +36,7 @@ fn on_cluster(run: ClusterRun) -> anyhow::Result<nearfar::embedding::Embedding> 
         let rows = module.call_method1(py, "_train", (tasks, file, address, begun))?;
         run.get().finish(py, rows.extract(py)?, false)
     })?;
-    Ok(nearfar::embedding::Embedding::clone(&trained.0))
+    Ok(Embedding::clone(&trained.0))
 }
 
 /// Runs Python; an exception is its message.

@@ -121,7 +121,8 @@ def _train(
     ray = _imported()
     connects = address is not None or not ray.is_initialized()
     if connects:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     try:
         driver = _Driver(ray, tasks, _source(path, tasks), observer)
         try:
