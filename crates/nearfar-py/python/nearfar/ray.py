@@ -165,7 +165,7 @@ class _Job(NamedTuple):
     threads: int
 
 
-@dataclass
+@dataclass(eq=False)
 class _Pass:
     """References to what the tasks of a pass return."""
 
@@ -282,9 +282,10 @@ class _Driver:
             pairs, loss = 0, 0.0
             for within in range(self.passes):
                 self.submit(until, run.l2)
-                of_pass = self.under_way.pop(0)
+                of_pass = self.under_way[0]
                 pairs += sum(self.ray.get(of_pass.counts))
                 loss += self.loss(of_pass)
+                self.under_way.remove(of_pass)
                 done_now = (epoch + (within + 1) / self.passes) / self.epochs
                 if not self.observer(run.progress(done_now)):
                     return self.fetch(of_pass.rows)
@@ -311,7 +312,7 @@ class _Driver:
                 self.ray.cancel(reference)
 
     def submit(self, until: int, l2: float) -> None:
-        """Submits tasks of two passes, so that their arrays fit the object store; trains those before ``until``."""
+        """Submits tasks of two passes, so that they fit the object store; trains those before ``until``."""
         while len(self.under_way) < 2 and self.next < self.epochs * self.passes:
             returned = [
                 self.sample.remote(self.job, self.source, self.next, shard)

@@ -115,7 +115,8 @@ impl Lists {
         numbers: &[u32],
     ) -> Option<Self> {
         let first = (rows.start, columns.start);
-        let mut lists = Self { first, columns: columns.len(), starts: vec![0], pairs: vec![] };
+        let pairs = Vec::with_capacity(numbers.len());
+        let mut lists = Self { first, columns: columns.len(), starts: vec![0], pairs };
         let mut rest = numbers;
         for _ in rows {
             let (lengths, after) = rest.split_at_checked(columns.len())?;
