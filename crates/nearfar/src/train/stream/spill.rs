@@ -25,9 +25,9 @@ pub(super) struct Spill {
     numbers: Vec<u32>,
 }
 
-/// Pairs with centres in some consecutive blocks and other nodes in others.
+/// Pairs with centres in one part and other nodes in another.
 pub(super) struct Lists {
-    /// The first block of centres and of others, and the number of the latter.
+    /// The first block of either part, and the number of blocks of the second one.
     first: (usize, usize),
     columns: usize,
     /// Where each list begins, and where the last one ends.
@@ -107,31 +107,6 @@ pub(super) fn append(pairs: &Buckets, lists: Range<usize>, numbers: &mut Vec<u32
 }
 
 impl Lists {
-    /// The pairs with centres in some blocks and other nodes in others, from what was appended for each
-    /// block of centres. `None` if it cannot be that.
-    pub(super) fn parse(
-        rows: Range<usize>,
-        columns: Range<usize>,
-        numbers: &[u32],
-    ) -> Option<Self> {
-        let first = (rows.start, columns.start);
-        let pairs = Vec::with_capacity(numbers.len());
-        let mut lists = Self { first, columns: columns.len(), starts: vec![0], pairs };
-        let mut rest = numbers;
-        for _ in rows {
-            let (lengths, after) = rest.split_at_checked(columns.len())?;
-            for &length in lengths {
-                let last = *lists.starts.last()?;
-                lists.starts.push(last + length as usize);
-            }
-            let count = lists.starts.last()? - lists.pairs.len();
-            let (pairs, after) = after.split_at_checked(count)?;
-            lists.pairs.extend(pairs.iter().map(|&bits| Pair::from_bits(bits)));
-            rest = after;
-        }
-        rest.is_empty().then_some(lists)
-    }
-
     fn list(&self, p: usize, q: usize) -> &[Pair] {
         let at = (p - self.first.0) * self.columns + (q - self.first.1);
         &self.pairs[self.starts[at]..self.starts[at + 1]]

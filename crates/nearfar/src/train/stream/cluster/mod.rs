@@ -11,22 +11,25 @@
 //! one and (c, d) the later one. If a < c, then A ≤ C, and if A = C, then b is c or d, so that B ≤ D. If
 //! a = c, then b < d and B ≤ D. So the task of (a, b) is that of (c, d), or an earlier one.
 
+mod pairs;
 mod run;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+use pairs::{Between, Lists};
 pub use run::{AllRows, Run};
 
 use super::blocks::Blocks;
 use super::padded;
 use super::sampling::{EpochPairs, PairSources, Sampling};
 use super::schedule::{Order, Round, Stage};
-use super::spill::{Lists, StagePairs, append};
+use super::spill::append;
 use super::tasks::{self, BlockRows, Training};
 use crate::cancel;
 use crate::error::{Error, Problem, Result};
 use crate::graph::Graph;
+use crate::memory;
 use crate::negative::NegativeSampler;
 use crate::positive::PositiveSource;
 use crate::train::backend::positives;
@@ -125,7 +128,11 @@ impl Tasks {
         let (positives, negatives) = (&*self.positives, &*self.negatives);
         let (nodes, rows) = (self.graph.nodes(), self.rows);
         let sources = PairSources { positives, negatives, nodes, rows };
-        let mut lists = vec![vec![]; shards.count];
+        // About as many pairs for each shard, and some more.
+        let most = self.nodes(shards, shard).len() * sampling.walks * (window - 1 + k);
+        let room = most.div_ceil(shards.count) * 5 / 4;
+        let room = || memory::with_capacity(room);
+        let mut lists: Vec<Vec<u32>> = std::iter::repeat_with(room).take(shards.count).collect();
         let mut pairs = EpochPairs::default();
         let take = |_, block: &_| {
             for (others, numbers) in lists.iter_mut().enumerate() {
@@ -171,7 +178,7 @@ impl Tasks {
         };
         let there = lists(a, b, there)?;
         let back = if a == b { None } else { Some(lists(b, a, back)?) };
-        let pairs = StagePairs { there, back };
+        let pairs = Between { there, back };
 
         let (stages, rounds, before) = shards.rounds((a, b));
         let count = order.count();

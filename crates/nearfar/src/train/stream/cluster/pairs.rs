@@ -1,0 +1,53 @@
+//! The pairs between two shards, as tasks pass them on.
+//!
+//! For each block of centres there are the lengths of the lists of the blocks of other nodes, then their
+//! pairs. Lists are not copied: they are trained where they arrived.
+
+use std::ops::Range;
+
+use crate::train::stream::kernel::Pair;
+use crate::train::stream::tasks::PairLists;
+
+/// Pairs with centres in some consecutive blocks and other nodes in others.
+pub(super) struct Lists<'a> {
+    rows: Range<usize>,
+    columns: Range<usize>,
+    pairs: Vec<&'a [Pair]>,
+}
+
+/// The pairs between two shards.
+pub(super) struct Between<'a> {
+    pub(super) there: Lists<'a>,
+    /// Those with centres in the second shard; `None` within a shard.
+    pub(super) back: Option<Lists<'a>>,
+}
+
+impl<'a> Lists<'a> {
+    /// The lists of these blocks in what was sampled for them. `None` if it cannot be that.
+    pub(super) fn parse(
+        rows: Range<usize>,
+        columns: Range<usize>,
+        numbers: &'a [u32],
+    ) -> Option<Self> {
+        let (mut pairs, mut rest) = (vec![], numbers);
+        for _ in rows.clone() {
+            let (lengths, after) = rest.split_at_checked(columns.len())?;
+            rest = after;
+            for &length in lengths {
+                let (list, after) = rest.split_at_checked(length as usize)?;
+                pairs.push(Pair::of_bits(list));
+                rest = after;
+            }
+        }
+        rest.is_empty().then_some(Self { rows, columns, pairs })
+    }
+}
+
+impl PairLists for Between<'_> {
+    fn list(&self, p: usize, q: usize) -> impl Iterator<Item = &[Pair]> {
+        let back = self.back.as_ref().filter(|back| back.rows.contains(&p));
+        let Lists { rows, columns, pairs } = back.unwrap_or(&self.there);
+        let at = (p - rows.start) * columns.len() + (q - columns.start);
+        std::iter::once(pairs[at])
+    }
+}
