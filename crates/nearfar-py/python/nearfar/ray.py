@@ -13,6 +13,7 @@ import logging
 import operator
 import os
 import tempfile
+import time
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
 
     from ._keywords import EmbedKeywords
 
-#: Passes after which rows are put into the object store anew, or saved: it bounds how much Ray does again
-#: when some are lost.
+#: Rows are put into the object store anew after so many passes, unless the last time was less than so many
+#: seconds ago: it bounds how much Ray does again when some are lost. Checkpoints are saved that often, too.
 PASSES_KEPT = 8
+SECONDS_KEPT = 30
 
 Table = npt.NDArray[np.float32]
 
@@ -198,7 +200,7 @@ def _of(job: _Job, source: Any) -> _nearfar.Tasks:
     return _tasks[job.key]
 
 
-def _sample(job: _Job, source: Any, number: int, shard: int) -> Any:
+def _sample(job: _Job, source: Any, number: int, shard: int, *after: Any) -> Any:
     """The pairs of a pass whose centres are in one shard, by the shard of the other node."""
     lists, count = _of(job, source).sample(number, job.shards, shard, job.threads)
     return (*lists, count)
@@ -253,8 +255,8 @@ class _Driver:
         self.order, self.stride, self.step = outline["order"], outline["stride"], outline["step"]
         threads, workers = _workers(ray, outline["threads"])
         # The n (n + 1) / 2 pairs of n shards are trained in n steps after those of the pass before: on average
-        # (n + 1) / 2 at a time. That is two thirds of the workers; the others sample.
-        self.shards = tasks.shards((4 * workers - 1) // 3)
+        # (n + 1) / 2 at a time. With fewer, workers wait for each other; with more, rows are copied more often.
+        self.shards = tasks.shards(2 * workers if workers > 2 else workers)
         count, settings = len(self.shards), tasks.settings()
         key = f"{os.getpid()} {id(tasks)} {settings}"
         self.job = _Job(key, json.dumps(outline["keywords"]), settings, count, threads)
@@ -273,10 +275,10 @@ class _Driver:
         """Trains all epochs after those that are done; returns the rows of all tables."""
         self.put(tables)
         self.next = done * self.passes
-        renewed = done
+        checked, renewed = done, time.monotonic()
         for epoch in range(done, self.epochs):
-            # Passes are trained ahead, until λ is adjusted or rows are renewed.
-            due = min(renewed + -(-PASSES_KEPT // self.passes), self.epochs)
+            # Passes are trained ahead, until λ is adjusted or rows may be renewed.
+            due = min(checked + -(-PASSES_KEPT // self.passes), self.epochs)
             ahead = (end for end in range(epoch + 1, due) if run.adjusts(end - 1))
             until = next(ahead, due) * self.passes
             pairs, loss = 0, 0.0
@@ -293,16 +295,17 @@ class _Driver:
             keep_going = self.observer(run.after(epoch, pairs, loss, picked))
             last = epoch + 1 == self.epochs or not keep_going
             if last or epoch + 1 == due:
-                renewed = epoch + 1
+                checked = epoch + 1
                 if last or run.keeps_checkpoints:
                     tables = self.fetch(of_pass.rows)
-                    run.save(renewed, tables)
+                    run.save(checked, tables)
                     if last:
                         return tables
                     self.put(tables)
-                else:
+                elif time.monotonic() - renewed > SECONDS_KEPT:
                     get, put = self.ray.get, self.ray.put
                     self.rows = [[put(get(block)) for block in shard] for shard in of_pass.rows]
+                    renewed = time.monotonic()
         return tables
 
     def cancel(self) -> None:
@@ -313,17 +316,24 @@ class _Driver:
 
     def submit(self, until: int, l2: float) -> None:
         """Submits tasks of two passes, so that they fit the object store; trains those before ``until``."""
-        while len(self.under_way) < 2 and self.next < self.epochs * self.passes:
-            returned = [
-                self.sample.remote(self.job, self.source, self.next, shard)
-                for shard in range(len(self.shards))
-            ]
-            lists, counts = [of[:-1] for of in returned], [of[-1] for of in returned]
-            self.under_way.append(_Pass(self.next, lists, counts))
-            self.next += 1
-        for of_pass in self.under_way:
-            if not of_pass.losses and of_pass.number < until:
-                self.submit_training(of_pass, l2)
+        while True:
+            for of_pass in self.under_way:
+                if not of_pass.losses and of_pass.number < until:
+                    self.submit_training(of_pass, l2)
+            if len(self.under_way) == 2 or self.next == self.epochs * self.passes:
+                return
+            self.submit_sampling()
+
+    def submit_sampling(self) -> None:
+        # Not earlier than while the pass before is trained: later, workers would have nothing to do.
+        after = [reference for of_pass in self.under_way for reference in of_pass.losses[:1]]
+        returned = [
+            self.sample.remote(self.job, self.source, self.next, shard, *after)
+            for shard in range(len(self.shards))
+        ]
+        lists, counts = [of[:-1] for of in returned], [of[-1] for of in returned]
+        self.under_way.append(_Pass(self.next, lists, counts))
+        self.next += 1
 
     def submit_training(self, of_pass: _Pass, l2: float) -> None:
         lists, of_pass.lists = of_pass.lists, []
