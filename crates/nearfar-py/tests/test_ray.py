@@ -96,10 +96,10 @@ def test_parts_have_the_bytes_of_a_local_run(
             assert found.vectors.tobytes() == local[law], law
 
 
-def test_a_task_has_the_threads_of_a_machine(
+def test_a_task_takes_several_processors(
     two_workers: str, graph: nearfar.Graph, local: dict[str, bytes]
 ) -> None:
-    found = nearfar.ray.embed(graph, negatives="uniform", **LARGE)
+    found = nearfar.ray.embed(graph, negatives="uniform", threads=2, **LARGE)
     assert found.vectors.tobytes() == local["uniform"]
     with pytest.raises(ValueError, match="threads=3: the largest machine of the cluster has 2 processors"):
         nearfar.ray.embed("builtin:karate", threads=3)

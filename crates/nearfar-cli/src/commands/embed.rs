@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Training")]
     features: Option<PathBuf>,
     /// Train on a Ray cluster: its address, such as ray://host:10001, auto, or local for one of this
-    /// machine; --threads are the processors of a task [default: those of the smallest machine]
+    /// machine; --threads are then the processors of a task
     #[arg(
         long,
         value_name = "ADDRESS",

@@ -77,7 +77,7 @@ def embed(
         As in ``embed``; ``"progress"`` events come after each pass.
     **options
         The keyword arguments of ``embed``. ``threads`` are the processors of a task: by default those of
-        the smallest machine.
+        the smallest machine, or half of a single one.
 
     Returns
     -------
@@ -150,7 +150,9 @@ def _workers(ray: Any, threads: int | None) -> tuple[int, int]:
     """The processors of a task, and how many tasks run at a time."""
     processors = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
     processors = [number for number in processors if number > 0] or [1]
-    of_task = threads or min(processors)
+    # On a single machine, one of two tasks trains while rows of the other are copied; between several, rows pass
+    # through a network, and fewer tasks move fewer of them.
+    of_task = threads or max(1, min(processors) // (2 if len(processors) == 1 else 1))
     workers = sum(number // of_task for number in processors)
     if workers == 0:
         raise ValueError(f"threads={of_task}: the largest machine of the cluster has {max(processors)} processors")
