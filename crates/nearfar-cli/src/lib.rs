@@ -3,12 +3,15 @@
 //! It is a library so that there is one for two programs: the binary `nearfar`, and the command of the
 //! same name that the Python package installs.
 
+mod cluster;
 mod commands;
 mod print;
 mod signals;
 
 use std::ffi::OsString;
 use std::io::Write;
+
+pub use cluster::{ClusterRun, TrainOnCluster};
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 
@@ -49,8 +52,12 @@ const GENERAL: &str = "General";
 
 /// Runs a command line, whose first argument is the name of the program; returns the exit code.
 ///
-/// It takes over the process: a signal ends it, `--threads` sizes the pool of all threads.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+/// It takes over the process: a signal ends it, `--threads` sizes the pool of all threads. `cluster` runs
+/// `embed --cluster`, where the program can.
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    cluster: Option<TrainOnCluster<'_>>,
+) -> u8 {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // Of a decoder, on a broken file: it becomes an error.
@@ -59,7 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     }));
     let code = match parse(arguments) {
-        Ok((cli, matches)) => exit_code(run_command(cli, &matches)),
+        Ok((cli, matches)) => exit_code(run_command(cli, &matches, cluster)),
         Err(error) => {
             // Fails if the stream is closed; nothing can report that.
             let _ = error.print();
@@ -114,14 +121,18 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-fn run_command(cli: Cli, matches: &clap::ArgMatches) -> anyhow::Result<()> {
+fn run_command(
+    cli: Cli,
+    matches: &clap::ArgMatches,
+    cluster: Option<TrainOnCluster<'_>>,
+) -> anyhow::Result<()> {
     signals::listen()?;
     if let Some(threads) = cli.threads {
         anyhow::ensure!(threads > 0, "--threads 0: expected at least 1");
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
-    cli.command.run(matches, cli.quiet)
+    cli.command.run(matches, cli.quiet, cluster)
 }
 
 /// The reader of standard output has closed it, as `head` does: not an error.

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    nearfar_cli::run(std::env::args_os()).into()
+    nearfar_cli::run(std::env::args_os(), None).into()
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use nearfar::train::{Event, Sink};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use crate::error::exception;
@@ -91,17 +91,8 @@ pub(crate) fn run<T: Send + 'static>(
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&mut Caller) -> nearfar::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    if threads == Some(0) {
-        return Err(PyValueError::new_err("threads=0: expected at least 1"));
-    }
     let cancelled = Arc::new(AtomicBool::new(false));
-    let watched = Arc::clone(&cancelled);
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(threads.unwrap_or(0))
-        .start_handler(move |_| nearfar::cancel::watch(Arc::clone(&watched)))
-        .build();
-    let pool =
-        pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))?;
+    let pool = pool(threads, &cancelled)?;
     let (messages, received) = channel();
     let (done, result) = channel();
     let cancel = CancelOnDrop(Arc::clone(&cancelled));
@@ -116,10 +107,61 @@ pub(crate) fn run<T: Send + 'static>(
         PyResult::Ok(result.recv())
     })?;
     drop(cancel);
+    let result =
+        result.map_err(|_| PyOSError::new_err("the worker threads ended without a result"))?;
+    returned(result)
+}
+
+/// Runs `work` on memory of the caller: after an interrupt it waits until the work has ended.
+pub(crate) fn run_borrowing<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce() -> nearfar::Result<T> + Send,
+) -> PyResult<T> {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let pool = pool(threads, &cancelled)?;
+    let result = py.detach(|| {
+        let (done, result) = channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let work = AssertUnwindSafe(|| pool.install(work));
+                // The receiver is there until the scope ends.
+                let _ = done.send(catch_unwind(work));
+            });
+            let mut interrupt = Ok(());
+            loop {
+                match result.recv_timeout(INTERRUPT_INTERVAL) {
+                    Ok(result) => return interrupt.map(|()| result),
+                    Err(_) if interrupt.is_err() => {}
+                    Err(_) => {
+                        interrupt = Python::attach(check_interrupt);
+                        cancelled.store(interrupt.is_err(), Relaxed);
+                    }
+                }
+            }
+        })
+    })?;
+    returned(result)
+}
+
+/// A pool of threads that end their work once the flag is set.
+fn pool(threads: Option<usize>, cancelled: &Arc<AtomicBool>) -> PyResult<ThreadPool> {
+    if threads == Some(0) {
+        return Err(PyValueError::new_err("threads=0: expected at least 1"));
+    }
+    let watched = Arc::clone(cancelled);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .start_handler(move |_| nearfar::cancel::watch(Arc::clone(&watched)))
+        .build();
+    pool.map_err(|error| PyOSError::new_err(format!("cannot start threads: {error}")))
+}
+
+/// What the work of a call has returned, or its panic.
+fn returned<T>(result: std::thread::Result<nearfar::Result<T>>) -> PyResult<T> {
     match result {
-        Ok(Ok(result)) => result.map_err(|error| exception(&error)),
-        Ok(Err(panic)) => resume_unwind(panic),
-        Err(_) => Err(PyOSError::new_err("the worker threads ended without a result")),
+        Ok(result) => result.map_err(|error| exception(&error)),
+        Err(panic) => resume_unwind(panic),
     }
 }
 

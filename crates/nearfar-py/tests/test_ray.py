@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import sysconfig
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +35,9 @@ LARGE: dict[str, Any] = {
     "l2": 0.05,
     "smoothing": 0,
 }
+
+#: On workers of one processor each, as many as the cluster has.
+WORKERS = {**LARGE, "threads": 1}
 
 LAWS = ["uniform", "degree", "landmark-approx"]
 
@@ -86,8 +92,17 @@ def test_parts_have_the_bytes_of_a_local_run(
 ) -> None:
     with cluster(workers):
         for law in LAWS:
-            found = nearfar.ray.embed(graph, negatives=law, **LARGE)
+            found = nearfar.ray.embed(graph, negatives=law, **WORKERS)
             assert found.vectors.tobytes() == local[law], law
+
+
+def test_a_task_takes_several_processors(
+    two_workers: str, graph: nearfar.Graph, local: dict[str, bytes]
+) -> None:
+    found = nearfar.ray.embed(graph, negatives="uniform", threads=2, **LARGE)
+    assert found.vectors.tobytes() == local["uniform"]
+    with pytest.raises(ValueError, match="threads=3: the largest machine of the cluster has 2 processors"):
+        nearfar.ray.embed("builtin:karate", threads=3)
 
 
 @pytest.mark.parametrize(
@@ -151,23 +166,36 @@ def test_a_worker_is_killed(two_workers: str, graph: nearfar.Graph, local: dict[
         raise AssertionError("no task is running")
 
     callback = once(kill_a_worker, 0.25)
-    found = nearfar.ray.embed(graph, negatives="uniform", callback=callback, **LARGE)
+    found = nearfar.ray.embed(graph, negatives="uniform", callback=callback, **WORKERS)
     assert found.vectors.tobytes() == local["uniform"]
 
 
-@pytest.mark.parametrize("at", [0.25, 0.5, 0.75])
-def test_a_node_is_killed(graph: nearfar.Graph, local: dict[str, bytes], at: float) -> None:
+def test_a_node_is_killed(graph: nearfar.Graph, local: dict[str, bytes]) -> None:
+    """At three random moments, of a seed that is printed if the test fails."""
     from ray.cluster_utils import Cluster
 
+    def embed() -> None:
+        found = nearfar.ray.embed(graph, negatives="uniform", **WORKERS)
+        assert found.vectors.tobytes() == local["uniform"]
+
+    seed = int(os.environ.get("NEARFAR_SEED") or random.randrange(2**32))
+    print(f"NEARFAR_SEED={seed}")
     size = {"num_cpus": 1, "object_store_memory": 2_000_000_000}
     nodes = Cluster(initialize_head=True, head_node_args=size)
-    node = nodes.add_node(**size)
-    nodes.wait_for_nodes()
     ray.init(address=nodes.address, log_to_driver=False)
     try:
-        callback = once(lambda: nodes.remove_node(node, allow_graceful=False), at)
-        found = nearfar.ray.embed(graph, negatives="uniform", callback=callback, **LARGE)
-        assert found.vectors.tobytes() == local["uniform"]
+        node = nodes.add_node(**size)
+        start = time.monotonic()
+        embed()
+        seconds = time.monotonic() - start
+        for moment in np.random.default_rng(seed).random(3):
+            node = node or nodes.add_node(**size)
+            nodes.wait_for_nodes()
+            kill = threading.Timer(moment * seconds, nodes.remove_node, (node, False))
+            kill.start()
+            embed()
+            kill.join()
+            node = None
     finally:
         ray.shutdown()
         nodes.shutdown()
@@ -224,3 +252,65 @@ def test_what_has_no_tasks_is_refused(options: dict[str, Any], named: str) -> No
     with pytest.raises(ValueError, match=named):
         nearfar.ray.embed("builtin:karate", **options)
     assert not ray.is_initialized()
+
+
+#: The command that the package installs.
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "nearfar")
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    words = [str(word) for word in arguments]
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+
+
+def test_the_command_writes_the_files_of_a_local_run(two_workers: str, tmp_path: Path) -> None:
+    options = ["embed", "builtin:sparse", "--epochs", "3", "--dim", "20", "--order", "2", "--smoothing", "0"]
+
+    def run(name: str, *more: object) -> tuple[str, list[Any]]:
+        folder = tmp_path / name
+        folder.mkdir()
+        files = ["-o", folder / "out.parquet", "--contexts", folder / "contexts.npy"]
+        files += ["--log", folder / "log.jsonl", "--checkpoint", folder / "state"]
+        ended = command(*options, *files, *more)
+        assert ended.returncode == 0, ended.stderr
+        log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+        for event in log:
+            for of_the_process in ("seconds", "peak_memory", "memory", "summary", "time"):
+                event.pop(of_the_process, None)
+            if event["event"] == "times":
+                event.clear()
+        return ended.stderr.replace(str(folder), ""), log
+
+    (messages, log), (expected, expected_log) = run("ray", "--cluster", two_workers), run("local")
+    of_the_process = re.compile(r"in [\d.]+ m?s|\([^)]*\)|, peak memory.*|[\d.]+ [kMG]B")
+    assert of_the_process.sub("", messages) == of_the_process.sub("", expected)
+    assert log == expected_log
+    for file in ("out.parquet", "contexts.npy", "state/checkpoint.safetensors"):
+        assert (tmp_path / "ray" / file).read_bytes() == (tmp_path / "local" / file).read_bytes(), file
+    resume = ["--checkpoint", tmp_path / "ray/state", "--resume", "-o", tmp_path / "again.parquet"]
+    again = command(*options, "--cluster", two_workers, "--quiet", *resume)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "local/out.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_command(two_workers: str, tmp_path: Path, sent: int, code: int) -> None:
+    words = ["embed", "builtin:moderate", "--epochs", "100000", "--cluster", two_workers, "--log", "log.jsonl"]
+    with subprocess.Popen([COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        log = tmp_path / "log.jsonl"
+        while not (log.exists() and "epoch" in log.read_text()):
+            time.sleep(0.05)
+        process.send_signal(sent)
+        assert process.wait(timeout=60) == code
+        assert process.stderr is not None and "Traceback" not in process.stderr.read()
+    assert not (tmp_path / "embedding.npy").exists()
+
+
+def test_the_command_refuses_what_a_cluster_does_not_take(tmp_path: Path) -> None:
+    options = ["embed", "builtin:karate", "--cluster", "local", "-o", tmp_path / "out.npy"]
+    for more in (["--init", "a.npy"], ["--features", "a.npy"], ["--score-every", "2"]):
+        ended = command(*options, *more)
+        assert ended.returncode == 2 and f"'{more[0]}" in ended.stderr, ended.stderr
+    for more, named in (["--trainer", "exact"], "--trainer stream"), (["--device", "cuda"], "--device"):
+        ended = command(*options, *more)
+        assert ended.returncode == 1 and named in ended.stderr, ended.stderr

@@ -35,9 +35,15 @@ pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
 
 /// An array of copies of `value`, on huge pages where possible, written by the calling thread.
 pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Vec<T> {
+    let mut array = with_capacity(len);
+    array.resize(len, value);
+    array
+}
+
+/// An empty array with room for so many values, on huge pages where possible.
+pub(crate) fn with_capacity<T>(len: usize) -> Vec<T> {
     let mut array = Vec::with_capacity(len);
     advise_huge_pages(array.spare_capacity_mut().as_ptr_range());
-    array.resize(len, value);
     array
 }
 

@@ -1,9 +1,10 @@
 //! `nearfar embed`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use anyhow::Context;
 use clap::parser::ValueSource;
 use nearfar::embedding::{Embedding, Format, check_output, check_writable};
 use nearfar::encode::Features;
@@ -16,7 +17,7 @@ use nearfar::{Budget, BuildBackend, Parts, format_bytes};
 
 use super::observer::{Completed, Observer};
 use super::scoring::{self, Scoring, ScoringArgs};
-use crate::print;
+use crate::{ClusterRun, Interrupted, TrainOnCluster, print, signals};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -34,6 +35,15 @@ pub(crate) struct Args {
     /// for each node, matched by id, in any format of vectors or as a sparse matrix, .npz
     #[arg(long, value_name = "FILE", help_heading = "Training")]
     features: Option<PathBuf>,
+    /// Train on a Ray cluster: its address, such as ray://host:10001, auto, or local for one of this
+    /// machine; --threads are then the processors of a task
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        help_heading = "Training",
+        conflicts_with_all = ["init", "features", "score_every"]
+    )]
+    cluster: Option<String>,
     #[command(flatten)]
     scoring: ScoringArgs,
     #[command(flatten)]
@@ -133,12 +143,17 @@ pub(super) struct Options {
     device_memory: Option<u64>,
 }
 
-pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
+pub(crate) fn run(
+    args: &mut Args,
+    given: &clap::ArgMatches,
+    quiet: bool,
+    cluster: Option<TrainOnCluster<'_>>,
+) -> anyhow::Result<()> {
     let start = Instant::now();
     args.options.complete(given)?;
     args.check_outputs()?;
     args.check_extras()?;
-    let backend = args.options.backend();
+    let cluster = args.cluster(cluster)?;
     let (dataset, read) = super::read(&args.graph, &args.read, quiet)?;
     let Dataset { graph, labels, splits, read_bytes, .. } = dataset;
     let graph = Arc::new(graph);
@@ -146,20 +161,22 @@ pub(crate) fn run(args: &mut Args, given: &clap::ArgMatches, quiet: bool) -> any
     let OutputArgs { output, format, log, report, json, .. } = &args.output;
     check_writable(output, *format, graph.ids())?;
     let observer = Observer::new(args.output.recorder()?, quiet)?;
-    let init = args.init.as_deref().map(Embedding::load).transpose()?;
-    let features = args.features.as_deref().map(|file| Features::read(file, &graph));
-    let features = features.transpose()?.map(Arc::new);
     let mut model = None;
-    let parts = Parts {
-        init: init.as_ref(),
-        backend,
-        features,
-        model: args.output.save_model.as_ref().map(|_| &mut model),
-        ..Default::default()
+    let (embedding, mut run) = if let Some(cluster) = cluster {
+        args.on_cluster(cluster, &graph, observer, given)?
+    } else {
+        let init = args.init.as_deref().map(Embedding::load).transpose()?;
+        let features = args.features.as_deref().map(|file| Features::read(file, &graph));
+        let parts = Parts {
+            init: init.as_ref(),
+            backend: args.options.backend(),
+            features: features.transpose()?.map(Arc::new),
+            model: args.output.save_model.as_ref().map(|_| &mut model),
+            ..Default::default()
+        };
+        let observed = (observer, scoring.as_ref());
+        args.options.embed(&graph, read_bytes, parts, observed, quiet)?
     };
-    let observed = (observer, scoring.as_ref());
-    let (embedding, mut run) = args.options.embed(&graph, read_bytes, parts, observed, quiet)?;
-    drop(init);
     let save = Instant::now();
     let mut written = vec![embedding.write(output, *format)?];
     // They are copied only for a file.
@@ -243,6 +260,46 @@ impl Args {
 }
 
 impl Args {
+    /// The cluster that is named, with what trains there.
+    fn cluster<'a>(
+        &'a self,
+        train: Option<TrainOnCluster<'a>>,
+    ) -> anyhow::Result<Option<(TrainOnCluster<'a>, &'a str)>> {
+        let Some(address) = &self.cluster else { return Ok(None) };
+        let train = train.context(
+            "--cluster needs the Python package: pip install 'nearfar[ray]', then the same command",
+        )?;
+        Ok(Some((train, address)))
+    }
+
+    /// Trains on a cluster. Returns the vectors with the record of the run, which the caller completes.
+    fn on_cluster(
+        &self,
+        (train, address): (TrainOnCluster<'_>, &str),
+        graph: &Arc<Graph>,
+        observer: Observer,
+        given: &clap::ArgMatches,
+    ) -> anyhow::Result<(Embedding, Completed)> {
+        let observer = Arc::new(Mutex::new(observer));
+        let trained = train(ClusterRun {
+            address: address.to_owned(),
+            graph: Arc::clone(graph),
+            file: (self.read == ReadOptions::default()).then(|| PathBuf::from(&self.graph)),
+            settings: self.options.settings.clone(),
+            max_memory: self.options.max_memory,
+            threads: given.get_one("threads").copied(),
+            sink: Arc::<Mutex<Observer>>::clone(&observer),
+            keeps_checkpoints: self.output.checkpoint.is_some(),
+        });
+        if signals::keep_going().is_break() {
+            return Err(Interrupted.into());
+        }
+        let embedding = trained?;
+        let observer = Arc::into_inner(observer).context("the run has ended, and is recorded")?;
+        let observer = observer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((embedding, observer.finish()?))
+    }
+
     /// Fails unless the training has the context vectors and the model that are to be saved.
     fn check_extras(&self) -> anyhow::Result<()> {
         let train = &self.options.settings.train;

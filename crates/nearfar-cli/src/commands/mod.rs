@@ -25,7 +25,7 @@ use std::time::Instant;
 use nearfar::error::Problem;
 use nearfar::graph::{Dataset, ReadOptions, ReadSummary};
 
-use crate::print;
+use crate::{TrainOnCluster, print};
 
 // The comments below are the help texts, shown with these line breaks.
 #[derive(clap::Subcommand)]
@@ -36,7 +36,7 @@ pub(crate) enum Command {
     ///   nearfar embed graph.tsv -o vectors.npy
     ///   nearfar embed builtin:karate --negatives distance --dim 64 --seed 1 -o karate.parquet
     #[command(verbatim_doc_comment)]
-    Embed(embed::Args),
+    Embed(Box<embed::Args>),
     /// Update vectors to a graph that changed: new nodes get vectors, unchanged ones keep theirs
     ///
     /// Example:
@@ -139,10 +139,15 @@ pub(crate) enum Command {
 
 impl Command {
     /// Runs the command. `matches` are the parsed arguments, for commands that have to know
-    /// whether an option was given.
-    pub(crate) fn run(self, matches: &clap::ArgMatches, quiet: bool) -> anyhow::Result<()> {
+    /// whether an option was given. `cluster` runs `embed --cluster`.
+    pub(crate) fn run(
+        self,
+        matches: &clap::ArgMatches,
+        quiet: bool,
+        cluster: Option<TrainOnCluster<'_>>,
+    ) -> anyhow::Result<()> {
         match self {
-            Self::Embed(mut args) => embed::run(&mut args, matches, quiet),
+            Self::Embed(mut args) => embed::run(&mut args, matches, quiet, cluster),
             Self::Apply(args) => apply::run(&args, quiet),
             Self::Update(mut args) => update::run(&mut args, matches, quiet),
             Self::Evaluate(args) => evaluate::run(&args, quiet),

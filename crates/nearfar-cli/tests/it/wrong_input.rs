@@ -123,6 +123,12 @@ fn malformed_labels_and_splits() {
 }
 
 #[test]
+fn a_cluster_needs_the_python_package() {
+    let message = failure(&["embed", "builtin:karate", "--cluster", "local"]);
+    insta::assert_snapshot!(message, @"error: --cluster needs the Python package: pip install 'nearfar[ray]', then the same command");
+}
+
+#[test]
 fn invalid_options() {
     let sample = |options: &[&str]| {
         failure(&[&["sample", "builtin:karate", "--node", "0"], options].concat())

@@ -107,11 +107,8 @@ def links(
     ----------
     graph : Graph or graph-like
         Anything that ``Graph`` accepts.
-    progress : bool, default=False
-        Show a progress bar, in terminals and notebooks.
-    callback : callable, default=None
-        Called with each event, as in ``embed``. Stopping the run raises ``ValueError``, since there
-        is nothing to score.
+    progress, callback
+        As in ``embed``. Stopping the run raises ``ValueError``, since there is nothing to score.
     **options
         Options of link prediction and of training, and keyword arguments of ``Graph``;
         ``help(nearfar.links)`` describes each.

@@ -17,7 +17,7 @@ use nearfar::graph::{
     Dataset, Distance, EdgeList, Graph, Header, Labels, Node, NodeIds, PackConfig, ReadOptions,
     Repeats, Split, pack, read,
 };
-use nearfar::report::{Columns, ReportConfig, Subject, report};
+use nearfar::report::{Columns, Log, ReportConfig, Subject, report};
 use nearfar::simd::{InstructionSet, LANES};
 use nearfar::train::stream::kernel::{Pair, PairRows, Step, train_pairs};
 use nearfar::train::{Checkpoint, Event, Settings, Sink, TrainPlan};
@@ -361,7 +361,7 @@ fn logs(data: &[u8]) {
     let links = links.map(|links| file("links.json", links));
     let embedding = three();
     let mut subject = Subject::new("fuzz", &embedding);
-    subject.log = Some(&log);
+    subject.log = Some(Log::File(&log));
     subject.links = links.as_deref();
     if let Ok(page) = report(&subject, &ReportConfig::default()) {
         assert!(page.ends_with("</html>\n"));

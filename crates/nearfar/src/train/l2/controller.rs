@@ -113,6 +113,11 @@ impl L2Controller {
         (epoch + 1).is_multiple_of(epochs.div_ceil(ADJUSTMENTS))
     }
 
+    /// Whether λ is adjusted after this epoch.
+    pub(crate) fn adjusts(&self, epoch: usize, epochs: usize) -> bool {
+        self.target.is_some() && self.is_due(epoch, epochs)
+    }
+
     /// Adjusts λ after an epoch, of which `left` remain. Returns the effective rank of the rows, if
     /// it was measured.
     fn adjust<'a>(

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use super::buckets::Buckets;
 use super::kernel::Pair;
-use super::schedule::{Order, Stage};
 use super::tasks::PairLists;
 use crate::error::Result;
 use crate::file::ScratchFile;
@@ -98,30 +97,7 @@ fn starts(lengths: &[u32]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// Appends the lengths of some lists, then their pairs.
-pub(super) fn append(pairs: &Buckets, lists: Range<usize>, numbers: &mut Vec<u32>) {
-    numbers.extend(lists.clone().map(|list| pairs.length(list) as u32));
-    lists.for_each(|list| numbers.extend(pairs.list(list).flatten().map(|pair| pair.bits())));
-}
-
 impl Lists {
-    /// The pairs with centres in one part and other nodes in another, from what was appended for each
-    /// block of centres. `None` if it cannot be that.
-    pub(super) fn parse(order: Order, (centres, others): Stage, numbers: &[u32]) -> Option<Self> {
-        let (centres, others) = (order.blocks_of(centres), order.blocks_of(others));
-        let (mut lengths, mut pairs) = (vec![], vec![]);
-        let mut rest = numbers;
-        for _ in centres.clone() {
-            let (of_block, after) = rest.split_at_checked(others.len())?;
-            let count = of_block.iter().map(|&length| length as usize).sum();
-            let (of_block_pairs, after) = after.split_at_checked(count)?;
-            lengths.extend_from_slice(of_block);
-            pairs.extend(of_block_pairs.iter().map(|&bits| Pair::from_bits(bits)));
-            rest = after;
-        }
-        rest.is_empty().then(|| Self { centres, others, starts: starts(&lengths), pairs })
-    }
-
     /// The pairs with centres in block p and other nodes in block q, if they are here.
     fn list(&self, p: usize, q: usize) -> Option<&[Pair]> {
         if !self.centres.contains(&p) || !self.others.contains(&q) {
@@ -175,21 +151,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn appended_lists_are_parsed() {
-        let order = Order::new(7, 3);
-        let mut buckets = Buckets::default();
-        buckets.clear(7, 100);
-        (0..100).for_each(|at| buckets.push(at as usize % 5, Pair::new(at, at + 1, at % 2 == 0)));
-        let mut numbers = vec![];
-        order.blocks_of(0).for_each(|_| append(&buckets, order.blocks_of(1), &mut numbers));
-        let lists = vec![Lists::parse(order, (0, 1), &numbers).unwrap()];
-        for (p, q) in order.blocks_of(0).flat_map(|p| order.blocks_of(1).map(move |q| (p, q))) {
-            assert!(lists.list(p, q).flatten().eq(buckets.list(q).flatten()));
-        }
-        assert!(Lists::parse(order, (0, 1), &numbers[1..]).is_none());
-        assert!(Lists::parse(order, (0, 1), &[]).is_none());
     }
 }

@@ -65,9 +65,11 @@ impl Pair {
         self.0
     }
 
-    /// The pair of a number.
-    pub(super) fn from_bits(bits: u32) -> Self {
-        Self(bits)
+    /// The pairs of numbers.
+    pub(super) fn of_bits(bits: &[u32]) -> &[Self] {
+        // SAFETY: a pair is a number in memory, and every number is a pair; they are borrowed for as long
+        // as the result is.
+        unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
     }
 
     /// The row of the centre.
