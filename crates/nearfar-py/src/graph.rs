@@ -113,6 +113,13 @@ impl Graph {
         Ok(Self::from_dataset(graph))
     }
 
+    /// Opens a packed file without reading it.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: std::path::PathBuf) -> PyResult<Self> {
+        let graph = work::run(py, None, None, move |_| nearfar::graph::open_packed(&path))?;
+        Ok(Self::from_dataset(Dataset::of(graph)))
+    }
+
     /// Writes a packed file, which `read` reads.
     fn pack(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
         let graph = Arc::clone(&self.shared);

@@ -205,3 +205,22 @@ def test_directed_graphs_warn_if_information_is_lost() -> None:
     symmetric[0][1]["weight"], symmetric[1][0]["weight"] = 2, 3
     with pytest.warns(UserWarning, match="differ in weight from their reverse edge"):
         assert edges(nearfar.Graph(symmetric)) == {frozenset((0, 1)): 5.0}
+
+
+def test_a_packed_graph_opens_without_being_read(tmp_path: Any) -> None:
+    path = tmp_path / "karate.nfg"
+    nearfar.Graph("builtin:karate")._engine.pack(path)
+    opened, read = nearfar.Graph.open(path), nearfar.Graph(path)
+    assert opened.nodes == read.nodes and np.array_equal(opened.edge_index, read.edge_index)
+    first, second = (nearfar.embed(graph, dim=8, epochs=1).vectors for graph in (opened, read))
+    assert np.array_equal(first, second)
+    # A byte of its record is damaged: whoever reads all of the file notices.
+    data = bytearray(path.read_bytes())
+    data[data.index(b'"version"') + 1] ^= 1
+    path.write_bytes(data)
+    assert nearfar.Graph.open(path).num_edges == 78
+    with pytest.raises(ValueError, match="damaged"):
+        nearfar.Graph(path)
+    path.write_bytes(data[:-100])
+    with pytest.raises(ValueError, match="karate.nfg"):
+        nearfar.Graph.open(path)

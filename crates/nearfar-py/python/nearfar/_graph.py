@@ -200,6 +200,25 @@ class Graph:
                 self._labels = self._labels and [self._labels[row] for row in keep]
                 self._splits = self._splits and [self._splits[row] for row in keep]
 
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Graph:
+        """Opens a packed graph in milliseconds, whatever its size, for processes that share it.
+
+        ``Graph(path)`` reads all of the file, to check it. This checks its header and its length only,
+        and reads what is used: it is for files that were checked before. Ids that are not 0, 1, 2, ...
+        are read, too.
+
+        Parameters
+        ----------
+        path : path
+            A file that ``nearfar pack`` wrote.
+        """
+        graph = cls.__new__(cls)
+        graph._source = os.fspath(path)
+        graph._engine = _nearfar.Graph.open(graph._source)
+        graph._ids = engine_ids(graph._engine, graph._engine.nodes)
+        return graph
+
     @property
     def nodes(self) -> list[Any]:
         """Node ids in row order."""
