@@ -29,7 +29,7 @@ PAGES = {
     "crates/nearfar/README.md": "reference/rust.md",
 }
 # Recorded runs: a page each, with its figures and tables.
-RUNS = ["2026-11-15-rivals", "2026-11-20-scores", "2026-11-19-gpu"]
+RUNS = ["2026-11-15-rivals", "2026-11-17-scores", "2026-11-20-scores", "2026-11-19-gpu"]
 COMMANDS = "<!-- the commands: site/hooks.py lists them here -->"
 PYTHON = ROOT / "crates/nearfar-py/python/nearfar"
 PACKAGE = "<!-- the package: site/hooks.py lists it here -->"
