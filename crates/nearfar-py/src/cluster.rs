@@ -47,7 +47,7 @@ pub(crate) enum Recorded {
 
 type Floats<'py> = Bound<'py, PyArray1<f32>>;
 
-/// The two ends of stage, and the sum of losses of each of its rounds.
+/// The two ends of a stage, and the sum of losses of each of its rows of groups.
 type Losses = ((usize, usize), Vec<f64>);
 
 impl Tasks {

@@ -218,7 +218,7 @@ def _train_pairs(
     back: Any,
     *rows: Any,
 ) -> Any:
-    """The rows of two shards after the pairs between them are trained, and the losses of their rounds."""
+    """The rows of two shards after the pairs between them are trained, and the losses by stage."""
     tasks = _of(job, source)
     new = [_of_memory(at, len(table)) for at, table in enumerate(rows)]
     losses = tasks.train(number, l2, job.shards, shards, job.threads, list(rows), new, there, back)
