@@ -91,7 +91,9 @@ pub(crate) fn ranges(histogram: &BTreeMap<u32, u64>) -> Vec<(String, u64)> {
         let last = (first + width - 1).min(most);
         (format!("{first}–{last}"), histogram.range(first..=last).map(|(_, pairs)| pairs).sum())
     });
-    ranges.collect()
+    // A law may draw the centre itself.
+    let zero = histogram.get(&0).map(|&pairs| ("0".to_owned(), pairs));
+    zero.into_iter().chain(ranges).collect()
 }
 
 /// A histogram by distance: lines "distance  count  percentage  bar".

@@ -83,8 +83,8 @@ pub struct TrainPlan {
     pub passes: usize,
     /// For how many passes negatives are drawn at a time where changing the centre is slow.
     pub passes_ahead: usize,
-    /// Parts that the table of vectors is cut into on a cluster, of which a machine trains two at a time; 1
-    /// where tables are small.
+    /// Parts that the table of vectors is cut into, of which shards of a cluster consist; 1 where tables are
+    /// small, and blocks meet in the rounds of a tournament.
     pub parts: usize,
     /// The folder of files where vectors and pairs are, if they do not fit memory.
     pub scratch: Option<PathBuf>,
